@@ -1,0 +1,2 @@
+//! The kostra program.
+fn main() {}

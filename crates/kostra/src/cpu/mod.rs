@@ -1,0 +1,22 @@
+//! The algorithms on the CPU, one per file.
+
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::run::{Algorithm, Run};
+
+mod boruvka;
+mod kruskal;
+mod prim;
+
+pub use boruvka::boruvka;
+pub use kruskal::kruskal;
+pub use prim::prim;
+
+pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
+    match run.algorithm() {
+        Algorithm::Auto | Algorithm::Kruskal => kruskal(graph, run),
+        Algorithm::Prim => prim(graph, run),
+        Algorithm::Boruvka => boruvka(graph, run),
+    }
+}

@@ -1,0 +1,138 @@
+//! The graph: an undirected multigraph as arrays of endpoints and weights.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use crate::array::Array;
+use crate::csr::Csr;
+use crate::error::{Error, Result};
+use crate::names::Names;
+use crate::weight::{AnyKeys, Weights};
+
+/// An undirected multigraph. Edge `e` joins `sources()[e]` and `targets()[e]`; its id is its position.
+///
+/// Self-loops and parallel edges are legal. The arrays are borrowed from the caller, owned, or read in place from a
+/// mapped file. Every endpoint is below [`vertices`](Self::vertices), and no weight is NaN.
+///
+/// ```
+/// use kostra::Graph;
+///
+/// let graph = Graph::from_edges(4, &[0, 1, 2], &[1, 2, 0], &[2.5, -1.0, 2.5])?;
+/// let forest = kostra::minimum_spanning_forest(&graph)?;
+/// assert_eq!(forest.edges(), [0, 1]);
+/// assert_eq!(forest.trees(), 2);
+/// # Ok::<(), kostra::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Graph<'a> {
+    vertices: u32,
+    src: Array<'a, u32>,
+    dst: Array<'a, u32>,
+    weights: Weights<'a>,
+    names: Option<Names>,
+    csr: OnceLock<Csr>,
+}
+
+impl<'a> Graph<'a> {
+    /// A graph of `vertices` vertices from arrays of endpoints and weights ([`Weights::Unit`] for none).
+    ///
+    /// Slices are borrowed, vectors are taken over; nothing is copied.
+    pub fn from_edges(
+        vertices: usize,
+        src: impl Into<Array<'a, u32>>,
+        dst: impl Into<Array<'a, u32>>,
+        weights: impl Into<Weights<'a>>,
+    ) -> Result<Self> {
+        let (src, dst, weights) = (src.into(), dst.into(), weights.into());
+        let edges = src.len();
+        if dst.len() != edges || weights.len().is_some_and(|len| len != edges) {
+            return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.len().unwrap_or(edges) });
+        }
+        if edges >= u32::MAX as usize + 1 {
+            return Err(Error::TooLarge { what: "edges", count: edges as u64 });
+        }
+        let Ok(n) = u32::try_from(vertices) else {
+            return Err(Error::TooLarge { what: "vertices", count: vertices as u64 });
+        };
+        let outside =
+            |ends: &[u32]| ends.par_chunks(1 << 16).any(|part| part.iter().fold(false, |any, &v| any | (v >= n)));
+        if outside(&src) || outside(&dst) {
+            let edge = (0..edges).find(|&e| src[e] >= n || dst[e] >= n).unwrap_or_default();
+            return Err(Error::Vertex {
+                edge: edge as u64,
+                vertex: src[edge].max(dst[edge]).into(),
+                vertices: n.into(),
+            });
+        }
+        if let Some(edge) = weights.first_nan() {
+            return Err(Error::Nan { edge: edge as u64 });
+        }
+        Ok(Self { vertices: n, src, dst, weights, names: None, csr: OnceLock::new() })
+    }
+
+    /// The number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.vertices as usize
+    }
+
+    /// The number of edges, self-loops and parallel edges counted.
+    pub fn edges(&self) -> usize {
+        self.src.len()
+    }
+
+    /// The first endpoint of every edge.
+    pub fn sources(&self) -> &[u32] {
+        &self.src
+    }
+
+    /// The second endpoint of every edge.
+    pub fn targets(&self) -> &[u32] {
+        &self.dst
+    }
+
+    /// The endpoints of edge `e`.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such edge.
+    #[inline]
+    pub fn endpoints(&self, e: usize) -> (u32, u32) {
+        (self.src[e], self.dst[e])
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &Weights<'a> {
+        &self.weights
+    }
+
+    /// The same graph with other weights.
+    pub fn with_weights<'b>(self, weights: impl Into<Weights<'b>>) -> Result<Graph<'b>>
+    where
+        'a: 'b,
+    {
+        let graph = Graph::from_edges(self.vertices(), self.src, self.dst, weights)?;
+        Ok(Graph { names: self.names, ..graph })
+    }
+
+    /// The names of the vertices, where the graph was read with sparse ids.
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+
+    pub(crate) fn with_names(mut self, names: Names) -> Self {
+        debug_assert_eq!(names.len(), self.vertices());
+        self.names = Some(names);
+        self
+    }
+
+    /// The order-preserving keys of the weights; reversed for a `maximum` spanning forest.
+    pub fn keys(&self, maximum: bool) -> AnyKeys<'_> {
+        self.weights.keys(&self.src, maximum)
+    }
+
+    /// The adjacency lists, without self-loops: built in parallel on first use, then kept.
+    pub fn csr(&self) -> &Csr {
+        self.csr.get_or_init(|| Csr::new(self, false))
+    }
+}

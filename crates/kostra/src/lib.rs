@@ -1,0 +1,49 @@
+#![doc = include_str!("../README.md")]
+
+mod array;
+pub mod cpu;
+mod csr;
+mod error;
+mod forest;
+pub mod generate;
+mod graph;
+pub mod io;
+mod names;
+mod run;
+mod union_find;
+pub mod verify;
+mod watch;
+mod weight;
+
+pub use array::Array;
+pub use csr::Csr;
+pub use error::{Error, Result};
+pub use forest::Forest;
+pub use generate::{WeightRule, generate};
+pub use graph::Graph;
+pub use io::{read, write};
+pub use names::Names;
+pub use run::{Algorithm, Device, Run, Stats};
+pub use verify::verify;
+pub use watch::{Progress, Watch};
+pub use weight::{AnyKeys, Key, Keys, Total, Weight, Weights};
+
+/// The minimum spanning forest, by the fastest algorithm for this graph and machine.
+///
+/// ```
+/// let graph = kostra::generate("rmat:scale=10")?;
+/// let forest = kostra::minimum_spanning_forest(&graph)?;
+/// assert_eq!(forest.len() + forest.trees(), graph.vertices());
+/// # Ok::<(), kostra::Error>(())
+/// ```
+pub fn minimum_spanning_forest(graph: &Graph) -> Result<Forest> {
+    solve(graph, &Run::default())
+}
+
+/// The spanning forest that `run` asks for.
+pub fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
+    run.watch().check()?;
+    match run.device() {
+        Device::Auto | Device::Cpu => cpu::solve(graph, run),
+    }
+}

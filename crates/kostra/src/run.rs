@@ -1,0 +1,228 @@
+//! How to solve: algorithm, options, device, and who watches.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::watch::Watch;
+
+/// The algorithms, by the names that people type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// The fastest for this graph and machine.
+    Auto,
+    /// Sort all edges, join trees in that order.
+    Kruskal,
+    /// Grow one tree at a time from a heap.
+    Prim,
+    /// Every tree takes its smallest edge, in rounds.
+    Boruvka,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order in which they are listed.
+    pub const ALL: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Kruskal, Algorithm::Prim, Algorithm::Boruvka];
+
+    /// The name, as in `--algorithm NAME`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Auto => "auto",
+            Algorithm::Kruskal => "kruskal",
+            Algorithm::Prim => "prim",
+            Algorithm::Boruvka => "boruvka",
+        }
+    }
+
+    /// The method, in a line.
+    pub fn method(self) -> &'static str {
+        match self {
+            Algorithm::Auto => "the fastest for this graph and machine",
+            Algorithm::Kruskal => "sort all edges in parallel, join trees in that order",
+            Algorithm::Prim => "grow one tree at a time from a 4-ary heap",
+            Algorithm::Boruvka => "every tree takes its smallest edge, in rounds, on one thread",
+        }
+    }
+
+    /// The options it takes after its name, as `key=value`.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            Algorithm::Auto | Algorithm::Kruskal | Algorithm::Prim | Algorithm::Boruvka => &[],
+        }
+    }
+
+    /// Whether it starts from adjacency lists; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.
+    pub fn starts_from_csr(self) -> bool {
+        matches!(self, Algorithm::Prim)
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| Error::Algorithm {
+            name: name.into(),
+            what: format!("no such algorithm; there are {}", Self::ALL.map(Self::name).join(", ")),
+        })
+    }
+}
+
+/// Where to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Device {
+    /// The fastest device for this graph.
+    #[default]
+    Auto,
+    /// All threads of the caller's rayon pool.
+    Cpu,
+}
+
+impl Device {
+    /// The NVIDIA GPU with that number. This version has no CUDA engine, so it is always an error.
+    pub fn cuda(number: u32) -> Result<Self> {
+        Err(Error::Device {
+            name: format!("cuda:{number}"),
+            what: "this build has no CUDA engine; use auto or cpu".into(),
+        })
+    }
+}
+
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Device::Auto),
+            "cpu" => Ok(Device::Cpu),
+            "cuda" => Device::cuda(0),
+            _ => match name.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
+                Some(number) => Device::cuda(number),
+                None => Err(Error::Device { name: name.into(), what: "no such device; use auto or cpu".into() }),
+            },
+        }
+    }
+}
+
+/// How to solve a graph.
+///
+/// ```
+/// use kostra::Run;
+///
+/// let run = Run::new("kruskal")?.maximum(true).with_stats(true);
+/// let forest = kostra::solve(&kostra::generate("grid:rows=3,cols=3")?, &run)?;
+/// assert_eq!(forest.len(), 8);
+/// # Ok::<(), kostra::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Run {
+    algorithm: Algorithm,
+    options: Vec<(String, String)>,
+    device: Device,
+    maximum: bool,
+    stats: bool,
+    watch: Watch,
+}
+
+impl Run {
+    /// Solve with this algorithm: `NAME` or `NAME:key=value,...`.
+    pub fn new(algorithm: &str) -> Result<Self> {
+        let fail = |what: String| Error::Algorithm { name: algorithm.into(), what };
+        let (name, pairs) = algorithm.split_once(':').unwrap_or((algorithm, ""));
+        let algorithm = name.parse::<Algorithm>()?;
+        let mut options = Vec::new();
+        for pair in pairs.split(',').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| fail(format!("{pair:?} is not key=value")))?;
+            if !algorithm.options().contains(&key) {
+                return Err(fail(match algorithm.options() {
+                    [] => format!("{name} takes no options"),
+                    known => format!("no option {key:?}; {name} takes {}", known.join(", ")),
+                }));
+            }
+            options.push((key.into(), value.into()));
+        }
+        Ok(Self { algorithm, options, ..Self::default() })
+    }
+
+    /// Solve on this device.
+    pub fn on(mut self, device: Device) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// Find the maximum spanning forest instead; ties still go to the smaller edge id.
+    pub fn maximum(mut self, maximum: bool) -> Self {
+        self.maximum = maximum;
+        self
+    }
+
+    /// Count what the algorithm does and return it with the forest.
+    pub fn with_stats(mut self, stats: bool) -> Self {
+        self.stats = stats;
+        self
+    }
+
+    /// Report progress to, and be stopped by, this watch.
+    pub fn watched_by(mut self, watch: Watch) -> Self {
+        self.watch = watch;
+        self
+    }
+
+    /// The algorithm that was asked for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The device that was asked for.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Whether the maximum spanning forest is wanted.
+    pub fn is_maximum(&self) -> bool {
+        self.maximum
+    }
+
+    /// Who watches.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The value of an option, when it was given.
+    pub fn option<T: FromStr<Err: Display>>(&self, key: &str) -> Result<Option<T>> {
+        let Some((_, value)) = self.options.iter().rev().find(|(k, _)| k == key) else { return Ok(None) };
+        value.parse().map(Some).map_err(|reason| Error::Algorithm {
+            name: self.algorithm.name().into(),
+            what: format!("{key}={value}: {reason}"),
+        })
+    }
+
+    /// Empty statistics to fill, when they were asked for.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        self.stats.then(Stats::default)
+    }
+}
+
+impl Default for Run {
+    /// `auto` on the `auto` device, minimum, without statistics.
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::Auto,
+            options: Vec::new(),
+            device: Device::Auto,
+            maximum: false,
+            stats: false,
+            watch: Watch::default(),
+        }
+    }
+}
+
+/// What an algorithm counted: facts about the whole run, and facts about each of its rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Named numbers of the whole run.
+    pub facts: Vec<(&'static str, f64)>,
+    /// Named numbers of each round, in order.
+    pub rounds: Vec<Vec<(&'static str, f64)>>,
+}

@@ -1,0 +1,69 @@
+//! Disjoint sets of vertices, for one thread.
+
+/// Disjoint sets over `0..n`. The root of a set is always its smallest vertex.
+#[derive(Clone, Debug)]
+pub struct UnionFind {
+    parent: Vec<u32>,
+}
+
+impl UnionFind {
+    /// Every vertex in a set of its own.
+    pub fn new(n: usize) -> Self {
+        Self { parent: (0..n as u32).collect() }
+    }
+
+    /// The smallest vertex of `v`'s set; halves the path on the way.
+    #[inline]
+    pub fn find(&mut self, mut v: u32) -> u32 {
+        loop {
+            let parent = self.parent[v as usize];
+            let grandparent = self.parent[parent as usize];
+            if parent == grandparent {
+                return parent;
+            }
+            self.parent[v as usize] = grandparent;
+            v = grandparent;
+        }
+    }
+
+    /// Joins the sets of `u` and `v`; false when they were one already.
+    #[inline]
+    pub fn union(&mut self, u: u32, v: u32) -> bool {
+        let (u, v) = (self.find(u), self.find(v));
+        // The smaller vertex stays root. Linking by index rather than by size keeps depth logarithmic on average,
+        // needs no second array, and gives every set its canonical name.
+        self.parent[u.max(v) as usize] = u.min(v);
+        u != v
+    }
+
+    /// A number for every vertex: sets counted from 0 by their smallest vertex.
+    pub fn labels(mut self) -> Vec<u32> {
+        let mut next = 0;
+        for v in 0..self.parent.len() {
+            // Parents are smaller than their children, so the parent's entry already holds its label.
+            let parent = self.parent[v] as usize;
+            self.parent[v] = if parent == v {
+                next += 1;
+                next - 1
+            } else {
+                self.parent[parent]
+            };
+        }
+        self.parent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UnionFind;
+
+    #[test]
+    fn labels_count_sets_by_their_smallest_vertex() {
+        let mut sets = UnionFind::new(6);
+        assert!(sets.union(5, 1));
+        assert!(sets.union(4, 2));
+        assert!(sets.union(2, 5));
+        assert!(!sets.union(1, 4));
+        assert_eq!(sets.labels(), [0, 1, 1, 2, 1, 1]);
+    }
+}
