@@ -2,19 +2,19 @@
 
 /// Disjoint sets over `0..n`. The root of a set is always its smallest vertex.
 #[derive(Clone, Debug)]
-pub struct UnionFind {
+pub(crate) struct UnionFind {
     parent: Vec<u32>,
 }
 
 impl UnionFind {
     /// Every vertex in a set of its own.
-    pub fn new(n: usize) -> Self {
+    pub(crate) fn new(n: usize) -> Self {
         Self { parent: (0..n as u32).collect() }
     }
 
     /// The smallest vertex of `v`'s set; halves the path on the way.
     #[inline]
-    pub fn find(&mut self, mut v: u32) -> u32 {
+    pub(crate) fn find(&mut self, mut v: u32) -> u32 {
         loop {
             let parent = self.parent[v as usize];
             let grandparent = self.parent[parent as usize];
@@ -28,7 +28,7 @@ impl UnionFind {
 
     /// Joins the sets of `u` and `v`; false when they were one already.
     #[inline]
-    pub fn union(&mut self, u: u32, v: u32) -> bool {
+    pub(crate) fn union(&mut self, u: u32, v: u32) -> bool {
         let (u, v) = (self.find(u), self.find(v));
         // The smaller vertex stays root. Linking by index rather than by size keeps depth logarithmic on average,
         // needs no second array, and gives every set its canonical name.
@@ -37,7 +37,7 @@ impl UnionFind {
     }
 
     /// A number for every vertex: sets counted from 0 by their smallest vertex.
-    pub fn labels(mut self) -> Vec<u32> {
+    pub(crate) fn labels(mut self) -> Vec<u32> {
         let mut next = 0;
         for v in 0..self.parent.len() {
             // Parents are smaller than their children, so the parent's entry already holds its label.

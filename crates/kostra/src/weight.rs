@@ -177,6 +177,8 @@ weights_from!(U32 u32, I32 i32, I64 i64, F32 f32, F64 f64);
 pub trait Key: Pod + Ord + Send + Sync + fmt::Debug + sealed::Sealed {
     /// A key with an edge id behind it; compares as the design's order `(weight, edge id)`.
     type Ranked: Copy + Ord + Send + Sync + fmt::Debug;
+    /// The largest key.
+    const MAX: Self;
     /// Larger than every ranked key.
     const LAST: Self::Ranked;
     /// Puts the edge id behind the key.
@@ -211,6 +213,7 @@ macro_rules! key {
     ($key:ty, $signed:ty, $ranked:ty, $last:expr, |$self:ident, $edge:ident| $rank:expr) => {
         impl Key for $key {
             type Ranked = $ranked;
+            const MAX: $key = <$key>::MAX;
             const LAST: $ranked = $last;
             #[inline(always)]
             fn ranked($self, $edge: u32) -> $ranked {
@@ -231,10 +234,8 @@ macro_rules! key {
 
         impl Map<$key> {
             const SIGN: $key = 1 << (<$key>::BITS - 1);
-            const UNSIGNED: Self = Self { lowest: Self::SIGN, flip: 0, mask: !0, sign: 0 };
-            const SIGNED: Self = Self { sign: Self::SIGN, ..Self::UNSIGNED };
+            const SIGNED: Self = Self { lowest: Self::SIGN, flip: 0, mask: !0, sign: Self::SIGN };
             const FLOAT: Self = Self { lowest: 0, flip: !Self::SIGN, mask: !0, sign: Self::SIGN };
-            const UNIT: Self = Self { mask: 0, ..Self::UNSIGNED };
 
             fn reversed_if(self, maximum: bool) -> Self {
                 // All keys of a unit graph are equal, and stay so.
@@ -242,6 +243,10 @@ macro_rules! key {
             }
         }
     };
+}
+impl Map<u32> {
+    const UNSIGNED: Self = Self { sign: 0, ..Self::SIGNED };
+    const UNIT: Self = Self { mask: 0, ..Self::UNSIGNED };
 }
 key!(u32, i32, u64, u64::MAX, |self, edge| (self as u64) << 32 | edge as u64);
 key!(u64, i64, u128, u128::MAX, |self, edge| (self as u128) << 32 | edge as u128);

@@ -13,8 +13,17 @@ pub use boruvka::boruvka;
 pub use kruskal::kruskal;
 pub use prim::prim;
 
-pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
+/// The algorithm that `run` stands for on this graph: the one it names, or what `auto` chooses.
+pub fn resolve(graph: &Graph, run: &Run) -> Algorithm {
+    let _ = graph;
     match run.algorithm() {
+        Algorithm::Auto => Algorithm::Kruskal,
+        named => named,
+    }
+}
+
+pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
+    match resolve(graph, run) {
         Algorithm::Auto | Algorithm::Kruskal => kruskal(graph, run),
         Algorithm::Prim => prim(graph, run),
         Algorithm::Boruvka => boruvka(graph, run),

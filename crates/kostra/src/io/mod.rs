@@ -1,92 +1,381 @@
-//! (placeholder)
+//! Reading and writing graphs and forests in the field's formats. docs/formats.md describes each.
+//!
+//! The format is found from the content where the content is clear, else from the name. `.gz .zst .bz2 .xz` are
+//! decompressed and compressed on the way, and `-` is standard input or output.
+//!
+//! ```
+//! # let folder = tempfile::tempdir().expect("a folder");
+//! # let path = folder.path().join("grid.gr.gz");
+//! let graph = kostra::generate("grid:rows=20,cols=30")?;
+//! kostra::write(&graph, &path)?;
+//! let again = kostra::read(&path)?;
+//! assert_eq!((again.vertices(), again.edges()), (600, 1150));
+//! # Ok::<(), kostra::Error>(())
+//! ```
+
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::{Error, Forest, Graph, Result, Watch};
+use self::compression::Compression;
+use self::sink::write_file;
+use self::source::Source;
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::watch::Watch;
+
+mod binary;
+mod compression;
+mod csv;
+mod dimacs;
+mod edge_list;
+mod edges;
+mod egr;
+mod forest;
+mod galois;
+mod matrix_market;
+mod metis;
+mod pbbs;
+mod rows;
+mod scan;
+mod sink;
+mod source;
+mod steinlib;
+
+const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");
 
 /// A file format, without its compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
-    /// placeholder
+    /// kostra's own binary: mapped, not parsed.
+    Kostra,
+    /// DIMACS shortest path, `p sp` with both arcs of each edge.
+    Dimacs,
+    /// DIMACS `p edge`, `p col`, and PACE `p tw`.
+    DimacsEdge,
+    /// SteinLib and PACE sections.
+    SteinLib,
+    /// Matrix Market coordinate.
+    MatrixMarket,
+    /// `u v [w]` lines of SNAP and GAP.
     EdgeList,
+    /// A table with commas or semicolons.
+    Csv,
+    /// A table with tabs.
+    Tsv,
+    /// METIS adjacency lists.
+    Metis,
+    /// ECL binary adjacency lists.
+    Egr,
+    /// Galois binary adjacency lists, version 1.
+    Galois,
+    /// PBBS `WeightedEdgeArray`.
+    Pbbs,
 }
+
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 1] = [Format::EdgeList];
+    pub const ALL: [Format; 12] = [
+        Format::Kostra,
+        Format::Dimacs,
+        Format::DimacsEdge,
+        Format::SteinLib,
+        Format::MatrixMarket,
+        Format::EdgeList,
+        Format::Csv,
+        Format::Tsv,
+        Format::Metis,
+        Format::Egr,
+        Format::Galois,
+        Format::Pbbs,
+    ];
+
     /// The name, as in `--format NAME`.
     pub fn name(self) -> &'static str {
-        todo!()
+        match self {
+            Format::Kostra => "kostra",
+            Format::Dimacs => "dimacs",
+            Format::DimacsEdge => "dimacs-edge",
+            Format::SteinLib => "steinlib",
+            Format::MatrixMarket => "mtx",
+            Format::EdgeList => "el",
+            Format::Csv => "csv",
+            Format::Tsv => "tsv",
+            Format::Metis => "metis",
+            Format::Egr => "egr",
+            Format::Galois => "galois",
+            Format::Pbbs => "pbbs",
+        }
+    }
+
+    /// The extensions of its files; the first is its own, the others are understood.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Format::Kostra => &["kostra"],
+            Format::Dimacs => &["gr"],
+            Format::DimacsEdge => &["col", "dimacs", "edge"],
+            Format::SteinLib => &["stp"],
+            Format::MatrixMarket => &["mtx", "mm"],
+            Format::EdgeList => &["el", "wel", "txt", "edges", "edgelist", "forest"],
+            Format::Csv => &["csv"],
+            Format::Tsv => &["tsv"],
+            Format::Metis => &["graph", "metis"],
+            Format::Egr => &["egr"],
+            Format::Galois => &["sgr"],
+            Format::Pbbs => &["pbbs"],
+        }
+    }
+
+    /// Whether names of vertices can be written.
+    fn holds_names(self) -> bool {
+        matches!(self, Format::EdgeList | Format::Csv | Format::Tsv)
+    }
+
+    /// What the name of a file says, its compression put aside; `None` for an unknown extension.
+    fn of_name(name: &Path) -> Option<Self> {
+        let (name, _) = Compression::split_name(name);
+        let extension = name.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
+    }
+
+    /// What the beginning of a file says, if it is clear.
+    fn of_content(head: &[u8], size: Option<u64>) -> Option<Self> {
+        if head.starts_with(&binary::MAGIC) {
+            return Some(Format::Kostra);
+        }
+        if galois::is_header(head) {
+            return Some(Format::Galois);
+        }
+        if size.is_some_and(|size| egr::layout(head, size).is_some()) && head[..8].contains(&0) {
+            return Some(Format::Egr);
+        }
+        let text = head.to_ascii_lowercase();
+        if text.starts_with(b"%%matrixmarket") {
+            return Some(Format::MatrixMarket);
+        }
+        // The first line that is neither empty nor a DIMACS comment.
+        let mut lines = text.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+        let line = lines.find(|line| !line.is_empty() && *line != b"c" && !line.starts_with(b"c "))?;
+        let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
+        match (words.next()?, words.next()) {
+            (b"p", Some(b"sp")) => Some(Format::Dimacs),
+            (b"p", Some(_)) => Some(Format::DimacsEdge),
+            (b"33d32945", _) | (b"section", Some(_)) => Some(Format::SteinLib),
+            (b"weightededgearray" | b"edgearray", None) => Some(Format::Pbbs),
+            _ => None,
+        }
     }
 }
+
 impl FromStr for Format {
     type Err = Error;
-    fn from_str(_name: &str) -> Result<Self> {
-        todo!()
+
+    fn from_str(name: &str) -> Result<Self> {
+        let lower = name.to_ascii_lowercase();
+        let named = Self::ALL.into_iter().find(|format| format.name() == lower);
+        named.or_else(|| Self::ALL.into_iter().find(|f| f.extensions().contains(&lower.as_str()))).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::Spec { spec: name.into(), what: format!("no such format; there are {names}") }
+        })
     }
 }
+
 /// How vertices are named in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ids {
-    /// Small integers.
+    /// Integers that are used as they are, so that memory grows with the largest.
     #[default]
     Dense,
-    /// Any 64-bit integers or strings.
+    /// Any integers or names, numbered in order of first appearance and put back in the output.
     Sparse,
 }
+
 /// How to read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The format; found from content and name when `None`.
     pub format: Option<Format>,
-    /// How vertices are named.
+    /// How vertices are named; [`Ids::Sparse`] is for edge lists and tables.
     pub ids: Ids,
     /// Who watches.
     pub watch: Watch,
 }
+
 /// How to write.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// The format with its compression, such as `el` or `el.gz`; found from the name when `None`.
+    /// The format's name, with its compression if any, such as `el` or `el.gz`; found from the file's name when `None`.
     pub format: Option<String>,
+    /// Write a graph's vertex numbers also where its vertices have names.
+    pub numbers: bool,
     /// Who watches.
     pub watch: Watch,
 }
-/// Reads a graph; `-` is standard input.
+
+/// Reads a graph in any format; `-` is standard input.
 pub fn read(path: impl AsRef<Path>) -> Result<Graph<'static>> {
     read_with(path, &ReadOptions::default())
 }
-/// placeholder
+
+/// Reads a graph as `options` say; `-` is standard input.
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<'static>> {
-    let _ = (path.as_ref(), options);
-    todo!()
+    let mut source = Source::open(path.as_ref(), &options.watch)?;
+    let format = match options.format {
+        Some(format) => {
+            source.head()?;
+            format
+        }
+        None => detect(&mut source)?,
+    };
+    if options.ids == Ids::Sparse && !format.holds_names() {
+        let what = format!("{} numbers its vertices densely; sparse ids are for el, csv and tsv", format.name());
+        return Err(source.error(what));
+    }
+    match format {
+        Format::Kostra => binary::read(source),
+        Format::Dimacs | Format::DimacsEdge => dimacs::read(&mut source),
+        Format::SteinLib => steinlib::read(&mut source),
+        Format::MatrixMarket => matrix_market::read(&mut source),
+        Format::EdgeList => edge_list::read(&mut source, options.ids),
+        Format::Csv => csv::read(&mut source, options.ids),
+        Format::Tsv => csv::read_tabs(&mut source, options.ids),
+        Format::Metis => metis::read(&mut source),
+        Format::Egr => egr::read(source),
+        Format::Galois => galois::read(source),
+        Format::Pbbs => pbbs::read(&mut source),
+    }
 }
-/// Writes a graph; `-` is standard output.
+
+fn detect(source: &mut Source) -> Result<Format> {
+    let (size, path) = (source.plain_size(), source.path().to_owned());
+    let head = source.head()?;
+    if head.is_empty() {
+        return Err(source.error("is empty; a graph has at least a header or a line"));
+    }
+    if let Some(format) = Format::of_content(head, size).or_else(|| Format::of_name(&path)) {
+        return Ok(format);
+    }
+    let has_commas = head.split(|&b| b == b'\n').next().is_some_and(|line| line.contains(&b','));
+    let (name, _) = Compression::split_name(&path);
+    match name.extension() {
+        _ if head.contains(&0) => Err(source.error("is binary and in no format that is known; see --format")),
+        // Standard input, and files without an extension: the most common plain formats.
+        None if has_commas => Ok(Format::Csv),
+        None => Ok(Format::EdgeList),
+        Some(extension) => Err(source.error(format!(
+            "neither the content nor the extension {extension:?} tells the format; add --format {}",
+            Format::ALL.map(Format::name).join("|")
+        ))),
+    }
+}
+
+/// Writes a graph in the format that the name says; `-` is standard output, as an edge list.
 pub fn write(graph: &Graph, path: impl AsRef<Path>) -> Result<()> {
     write_with(graph, path, &WriteOptions::default())
 }
-/// placeholder
+
+/// Writes a graph as `options` say; `-` is standard output.
+///
+/// A file is replaced only when the new one is whole.
 pub fn write_with(graph: &Graph, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-    let _ = (graph, path.as_ref(), options);
-    todo!()
+    let path = path.as_ref();
+    let (format, compression) = output_format(path, options)?;
+    write_as(graph, path, format, compression, options)
 }
-/// Writes a forest: lines `u v w edge_id`, or a graph where the name has a graph format's extension.
+
+fn write_as(
+    graph: &Graph,
+    path: &Path,
+    format: Format,
+    compression: Option<Compression>,
+    options: &WriteOptions,
+) -> Result<()> {
+    if graph.names().is_some() && !format.holds_names() && !options.numbers {
+        return Err(Error::CannotHold {
+            file: path.display().to_string(),
+            format: format.name(),
+            what: "names of vertices (--names FILE writes them beside it)".into(),
+            instead: "el, csv and tsv",
+        });
+    }
+    write_file(path, compression, &options.watch, |sink| match format {
+        Format::Kostra => binary::write(graph, sink),
+        Format::Dimacs => dimacs::write_arcs(graph, path, sink),
+        Format::DimacsEdge => dimacs::write_edges(graph, sink),
+        Format::SteinLib => steinlib::write(graph, sink),
+        Format::MatrixMarket => matrix_market::write(graph, sink),
+        Format::EdgeList => edge_list::write(graph, path, sink),
+        Format::Csv => csv::write(graph, b',', sink),
+        Format::Tsv => csv::write(graph, b'\t', sink),
+        Format::Metis => metis::write(graph, path, sink),
+        Format::Egr => egr::write(graph, path, sink),
+        Format::Galois => galois::write(graph, path, sink),
+        Format::Pbbs => pbbs::write(graph, path, sink),
+    })
+}
+
+/// The format and compression of an output.
+fn output_format(path: &Path, options: &WriteOptions) -> Result<(Format, Option<Compression>)> {
+    let (name, compression) = Compression::split_name(path);
+    if let Some(wanted) = &options.format {
+        let (format, asked) = Compression::split_name(Path::new(wanted));
+        return Ok((format.to_string_lossy().parse()?, asked.or(compression)));
+    }
+    if path == Path::new("-") || is_special(path) {
+        return Ok((Format::EdgeList, None));
+    }
+    Format::of_name(name).map(|format| (format, compression)).ok_or_else(|| Error::File {
+        file: path.display().to_string(),
+        what: format!(
+            "the extension tells no format; use one of {}",
+            Format::ALL.map(|format| format!(".{}", format.extensions()[0])).join(" ")
+        ),
+    })
+}
+
+/// Whether a path is a device or a pipe, whose name says nothing of a format.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Writes a forest: lines `u v w edge_id` with `.forest`, `.txt` or no extension, else a graph in the format that the
+/// extension says, without ids. `-` is standard output, with lines.
 pub fn write_forest(graph: &Graph, forest: &Forest, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-    let _ = (graph, forest, path.as_ref(), options);
-    todo!()
+    let path = path.as_ref();
+    let (name, compression) = Compression::split_name(path);
+    let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let has_lines = matches!(extension.as_deref(), None | Some("forest" | "txt")) || is_special(path);
+    if options.format.is_none() && has_lines {
+        return write_file(path, compression, &options.watch, |sink| forest::write(graph, forest, path, sink));
+    }
+    let (format, compression) = output_format(path, options)?;
+    write_as(&forest::as_graph(graph, forest)?, path, format, compression, options)
 }
+
 /// Reads the lines `u v w edge_id` of a forest of `graph`, checks each against the graph, and returns the edge ids in
-/// file order (so that a verifier sees duplicates).
-pub fn read_forest(graph: &Graph, path: impl AsRef<Path>, options: &ReadOptions) -> Result<Vec<u32>> {
-    let _ = (graph, path.as_ref(), options);
-    todo!()
+/// file order: duplicates, and anything else that a verifier must see, are kept.
+pub fn read_forest(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Result<Vec<u32>> {
+    let mut source = Source::open(path.as_ref(), watch)?;
+    source.head()?;
+    forest::read(graph, &mut source)
 }
-/// Writes lines `vertex label`.
-pub fn write_labels(graph: &Graph, labels: &[u32], path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-    let _ = (graph, labels, path.as_ref(), options);
-    todo!()
+
+/// Writes a line `vertex label` per vertex, with names where the graph has them.
+pub fn write_labels(graph: &Graph, labels: &[u32], path: impl AsRef<Path>, watch: &Watch) -> Result<()> {
+    let path = path.as_ref();
+    let (_, compression) = Compression::split_name(path);
+    write_file(path, compression, watch, |sink| forest::write_labels(graph, labels, path, sink))
 }
-/// Writes lines `vertex name`: what `ids sparse` replaced.
-pub fn write_names(graph: &Graph, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-    let _ = (graph, path.as_ref(), options);
-    todo!()
+
+/// Writes a line `vertex name` per vertex: what [`Ids::Sparse`] replaced.
+pub fn write_names(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Result<()> {
+    let path = path.as_ref();
+    let (_, compression) = Compression::split_name(path);
+    write_file(path, compression, watch, |sink| forest::write_names(graph, sink))
+}
+
+/// Fails if `path` cannot be written: worth asking before long work rather than after it.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
+    sink::check_writable(path.as_ref())
 }

@@ -1,0 +1,44 @@
+//! `kostra algorithms`: what `--algorithm` takes.
+
+use clap::Args;
+use kostra::Algorithm;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::human::Lines;
+use crate::json;
+use crate::summary::Summary;
+
+/// List the algorithms and their options
+#[derive(Args)]
+pub(crate) struct Algorithms {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: &'static str,
+    method: &'static str,
+    options: &'static [&'static str],
+}
+
+impl Algorithms {
+    /// Lists them.
+    pub(crate) fn run(&self) -> Result<Summary, Failure> {
+        if self.json {
+            let entry = |a: Algorithm| Entry { name: a.name(), method: a.method(), options: a.options() };
+            return Ok(Summary::new(json::line(&Algorithm::ALL.map(entry))?));
+        }
+        let mut lines = Lines::default();
+        for algorithm in Algorithm::ALL {
+            let options = match algorithm.options() {
+                [] => String::new(),
+                options => format!(" (options: {})", options.join(", ")),
+            };
+            lines.add(algorithm.name(), format!("{}{options}", algorithm.method()));
+        }
+        Ok(Summary::new(lines.to_string()))
+    }
+}

@@ -1,0 +1,100 @@
+//! The progress bar: on standard error, on a terminal, and only for work that takes a while.
+//!
+//! The work leaves its latest progress in a slot and goes on; a thread of our own looks there ten times a second and
+//! draws. So the work never waits for a terminal, and the spinner turns while a long step reports nothing.
+
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kostra::{Progress, Watch};
+
+/// Work that ends sooner than this shows nothing.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Between two drawings.
+const FRAME: Duration = Duration::from_millis(100);
+
+const WITH_TOTAL: &str = "{msg:9} {bar:40} {percent:>3} %  {elapsed}  {eta} left";
+const WITHOUT_TOTAL: &str = "{msg:9} {spinner} {elapsed}";
+
+/// Shows how far a command has come, until it is cleared.
+pub(crate) struct Bar {
+    latest: Arc<Mutex<Option<Progress>>>,
+    drawing: Mutex<Option<(mpsc::Sender<()>, JoinHandle<()>)>>,
+}
+
+impl Bar {
+    /// Starts to draw, if standard error is a terminal.
+    pub(crate) fn start() -> Self {
+        let latest = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&latest);
+        let (end, ended) = mpsc::channel();
+        let thread = || std::thread::Builder::new().name("progress".into()).spawn(move || draw(&slot, &ended));
+        let drawing = io::stderr().is_terminal().then(thread).and_then(Result::ok).map(|thread| (end, thread));
+        Self { latest, drawing: Mutex::new(drawing) }
+    }
+
+    /// The watch, reporting to this bar if it draws.
+    pub(crate) fn follow(&self, watch: Watch) -> Watch {
+        if lock(&self.drawing).is_none() {
+            return watch;
+        }
+        let latest = Arc::clone(&self.latest);
+        watch.report_to(move |progress| {
+            // Whoever finds the slot taken goes on without a report: the next one is soon enough.
+            if let Ok(mut latest) = latest.try_lock() {
+                *latest = Some(progress);
+            }
+        })
+    }
+
+    /// Clears the bar and draws no more.
+    pub(crate) fn clear(&self) {
+        if let Some((end, thread)) = lock(&self.drawing).take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Draws what lies in the slot until the other end of `ended` is dropped.
+fn draw(slot: &Mutex<Option<Progress>>, ended: &mpsc::Receiver<()>) {
+    let goes_on = |wait| ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout);
+    if !goes_on(QUIET) {
+        return;
+    }
+    let mut shown = None;
+    let mut bar = ProgressBar::hidden();
+    loop {
+        let progress = lock(slot).unwrap_or(Progress { phase: "working", done: 0, total: 0 });
+        let look = (progress.phase, progress.total > 0);
+        if shown != Some(look) {
+            shown = Some(look);
+            bar.finish_and_clear();
+            bar = new_bar(progress);
+        }
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        bar.tick();
+        if !goes_on(FRAME) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+}
+
+/// A bar for one phase: what it estimates has nothing to do with the phase before.
+fn new_bar(progress: Progress) -> ProgressBar {
+    let template = if progress.total > 0 { WITH_TOTAL } else { WITHOUT_TOTAL };
+    // The templates are constants; were one wrong, the default would do.
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(Some(progress.total), ProgressDrawTarget::stderr());
+    bar.with_style(style).with_message(progress.phase).with_position(progress.done)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,59 @@
+//! What every command works under: progress on the terminal, and Ctrl-C.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kostra::Watch;
+
+use crate::interrupt::Interrupt;
+use crate::progress::Bar;
+
+/// Progress and Ctrl-C for the one command of this process.
+pub(crate) struct Session {
+    bar: Arc<Bar>,
+    interrupt: Interrupt,
+    watch: Watch,
+}
+
+impl Session {
+    /// Starts watching.
+    pub(crate) fn start() -> Self {
+        let bar = Arc::new(Bar::start());
+        let interrupt = Interrupt::install(Arc::clone(&bar));
+        let watch = bar.follow(Watch::new().stop_when(interrupt.stop()));
+        Self { bar, interrupt, watch }
+    }
+
+    /// The watch to hand to the library.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Reads from `path`. Where that can block (standard input, a pipe), Ctrl-C does not wait for the next byte:
+    /// nothing has been written yet, so there is nothing to undo.
+    pub(crate) fn reading<T>(&self, path: &Path, read: impl FnOnce() -> T) -> T {
+        let may_block = is_dash(path) || path.metadata().is_ok_and(|meta| !meta.is_file());
+        self.interrupt.at_once(may_block);
+        let result = read();
+        self.interrupt.at_once(false);
+        result
+    }
+
+    /// Writes to `path`; the bar must not stand in the data where that is standard output.
+    pub(crate) fn writing<T>(&self, path: &Path, write: impl FnOnce() -> T) -> T {
+        if is_dash(path) {
+            self.bar.clear();
+        }
+        write()
+    }
+
+    /// Clears the bar.
+    pub(crate) fn end(self) {
+        self.bar.clear();
+    }
+}
+
+/// Whether `path` is `-`: standard input or output.
+pub(crate) fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

@@ -1,0 +1,231 @@
+//! Tables of edges, separated by commas, semicolons or tabs, with or without a header row.
+//!
+//! With a header the columns are found by their names ([`SOURCES`], [`TARGETS`], [`WEIGHTS`]); without one, or when the
+//! names say nothing, they are the first, second and third. Other columns are stepped over. Cells may be quoted; a line
+//! break inside quotes is not possible, because lines are parsed on many threads.
+
+use std::borrow::Cow;
+
+use super::Ids;
+use super::edge_list::{intern, needs_count, put_vertex, read_comments};
+use super::edges::{Edges, Lines, Then, parse};
+use super::scan::{Cursor, Line, parse_weight, shown};
+use super::sink::{Sink, Stop, put_weight};
+use super::source::Source;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::weight::Weight;
+
+/// What the column of the first endpoint may be called.
+const SOURCES: [&str; 10] = ["src", "source", "from", "u", "start", "tail", "node1", "id1", "a", "i"];
+/// What the column of the second endpoint may be called.
+const TARGETS: [&str; 11] = ["dst", "target", "to", "v", "end", "head", "node2", "id2", "b", "j", "dest"];
+/// What the column of the weight may be called.
+const WEIGHTS: [&str; 8] = ["weight", "w", "cost", "length", "distance", "dist", "value", "wgt"];
+
+pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
+    let nodes = read_comments(source)?;
+    let Some(first) = source.peek_line()? else {
+        return match nodes {
+            Some(nodes) => {
+                parse(source, &Table::<b','> { columns: FIRST_THREE, ids })?.into_listed_graph(nodes, source)
+            }
+            None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
+        };
+    };
+    let first = first.to_vec();
+    match [b',', b';', b'\t'].into_iter().find(|delimiter| first.contains(delimiter)) {
+        Some(b';') => read_table::<b';'>(source, &first, nodes, ids),
+        Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids),
+        _ => read_table::<b','>(source, &first, nodes, ids),
+    }
+}
+
+/// As [`read`], with tabs between the cells whatever else is in them.
+pub(super) fn read_tabs(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
+    let nodes = read_comments(source)?;
+    let first = source.peek_line()?.unwrap_or_default().to_vec();
+    if first.is_empty() && nodes.is_none() {
+        return Err(source.error("holds no rows; a row of edges is \"u\\tv\" or \"u\\tv\\tweight\""));
+    }
+    read_table::<b'\t'>(source, &first, nodes, ids)
+}
+
+fn read_table<const DELIMITER: u8>(
+    source: &mut Source,
+    first: &[u8],
+    nodes: Option<u64>,
+    ids: Ids,
+) -> Result<Graph<'static>> {
+    let cells: Vec<String> = first
+        .split(|&b| b == DELIMITER)
+        .map(|cell| String::from_utf8_lossy(cell).trim().trim_matches('"').to_ascii_lowercase())
+        .collect();
+    if cells.len() < 2 && !first.is_empty() {
+        let what = "one column only; a row of edges is \"u,v\" or \"u,v,weight\"";
+        return Err(source.error_at(source.lines_taken(), what.into()));
+    }
+    let columns = match find_columns(&cells, ids) {
+        Some(columns) => {
+            source.next_line()?;
+            columns
+        }
+        None => Columns { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
+    };
+    parse(source, &Table::<DELIMITER> { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
+}
+
+/// Where the fields of an edge stand.
+#[derive(Clone, Copy)]
+struct Columns {
+    source: usize,
+    target: usize,
+    weight: Option<usize>,
+}
+
+const FIRST_THREE: Columns = Columns { source: 0, target: 1, weight: Some(2) };
+
+/// The columns if the first row is a header, `None` if it is data.
+fn find_columns(cells: &[String], ids: Ids) -> Option<Columns> {
+    let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
+    if let (Some(source), Some(target)) = (find(&SOURCES), find(&TARGETS)) {
+        return Some(Columns { source, target, weight: find(&WEIGHTS) });
+    }
+    let is_number = |cell: &String| parse_weight(cell.as_bytes()).is_ok();
+    let is_header = match ids {
+        Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
+        // Names may look like anything; a weight does not.
+        Ids::Sparse => cells.get(2).is_some_and(|cell| !is_number(cell)),
+    };
+    is_header.then(|| Columns { weight: find(&WEIGHTS).or((cells.len() > 2).then_some(2)), ..FIRST_THREE })
+}
+
+struct Table<const DELIMITER: u8> {
+    columns: Columns,
+    ids: Ids,
+}
+
+impl<const DELIMITER: u8> Lines for Table<DELIMITER> {
+    const DELIMITER: u8 = DELIMITER;
+
+    #[inline(always)]
+    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+        if cursor.at_line_end() {
+            return cursor.end_line().map(|()| Then::Next);
+        }
+        if cursor.byte() == b'#' {
+            cursor.skip_line();
+            return Ok(Then::Next);
+        }
+        let Columns { source, target, weight } = self.columns;
+        let last = source.max(target).max(weight.unwrap_or(0));
+        let (mut u, mut v, mut w) = (0, 0, None);
+        for column in 0..=last {
+            if column > 0 && !cursor.next_field() {
+                return Err(format!("{column} columns, but an edge needs {}", last + 1));
+            }
+            if column == source {
+                u = self.vertex(cursor, part)?;
+            } else if column == target {
+                v = self.vertex(cursor, part)?;
+            } else if Some(column) == weight {
+                w = Some(read_weight(cursor)?);
+            } else {
+                cell(cursor)?;
+            }
+            if !cursor.at_line_end() && cursor.byte() != DELIMITER {
+                return Err(format!("unexpected {} in column {}", shown(cursor.token()), column + 1));
+            }
+        }
+        cursor.skip_line();
+        part.push(u, v, w);
+        Ok(Then::Next)
+    }
+}
+
+impl<const DELIMITER: u8> Table<DELIMITER> {
+    #[inline(always)]
+    fn vertex(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<u32> {
+        cursor.skip_blanks();
+        match self.ids {
+            Ids::Dense if cursor.byte() != b'"' => cursor.vertex(0, u32::MAX.into()),
+            Ids::Dense => {
+                let name = cell(cursor)?;
+                let id = std::str::from_utf8(&name).ok().and_then(|name| name.trim().parse::<u32>().ok());
+                id.filter(|&id| id < u32::MAX)
+                    .ok_or_else(|| format!("{} stands where a vertex id belongs; try --ids sparse", shown(&name)))
+            }
+            Ids::Sparse => intern(&cell(cursor)?, part),
+        }
+    }
+}
+
+#[inline(always)]
+fn read_weight(cursor: &mut Cursor<'_>) -> Line<Weight> {
+    cursor.skip_blanks();
+    if cursor.byte() == b'"' { parse_weight(cell(cursor)?.trim_ascii()) } else { cursor.weight() }
+}
+
+/// Takes one cell, without its quotes.
+fn cell<'a>(cursor: &mut Cursor<'a>) -> Line<Cow<'a, [u8]>> {
+    cursor.skip_blanks();
+    if cursor.byte() != b'"' {
+        return Ok(Cow::Borrowed(cursor.take_cell().trim_ascii_end()));
+    }
+    cursor.step();
+    let mut text = Vec::new();
+    loop {
+        match cursor.byte() {
+            b'\n' => return Err("a quote is not closed in its line; a cell cannot hold a line break".into()),
+            b'"' => {
+                cursor.step();
+                if cursor.byte() != b'"' {
+                    return Ok(Cow::Owned(text));
+                }
+                text.push(b'"');
+            }
+            byte => text.push(byte),
+        }
+        cursor.step();
+    }
+}
+
+pub(super) fn write(graph: &Graph, delimiter: u8, sink: &mut Sink) -> Result<(), Stop> {
+    if needs_count(graph) {
+        sink.text(&format!("# Nodes: {} Edges: {}\n", graph.vertices(), graph.edges()))?;
+    }
+    let weighted = !graph.weights().is_unit();
+    let header = if weighted { "src,dst,weight\n" } else { "src,dst\n" };
+    sink.bytes(&header.bytes().map(|b| if b == b',' { delimiter } else { b }).collect::<Vec<_>>())?;
+    sink.lines(graph.edges(), |text, e| {
+        let (u, v) = graph.endpoints(e);
+        put_cell(text, graph, u, delimiter);
+        text.push(delimiter);
+        put_cell(text, graph, v, delimiter);
+        if weighted {
+            text.push(delimiter);
+            put_weight(text, graph.weights(), e);
+        }
+        text.push(b'\n');
+    })
+}
+
+fn put_cell(text: &mut Vec<u8>, graph: &Graph, v: u32, delimiter: u8) {
+    let start = text.len();
+    put_vertex(text, graph, v);
+    let name = &text[start..];
+    let is_plain = !name.iter().any(|&b| b == delimiter || matches!(b, b'"' | b'\r' | b'\n'));
+    let has_blank_ends = name.trim_ascii().len() != name.len();
+    if is_plain && !has_blank_ends && !name.is_empty() && name[0] != b'#' {
+        return;
+    }
+    let name = text.split_off(start);
+    text.push(b'"');
+    for byte in name {
+        text.push(byte);
+        if byte == b'"' {
+            text.push(b'"');
+        }
+    }
+    text.push(b'"');
+}

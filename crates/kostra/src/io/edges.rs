@@ -1,0 +1,531 @@
+//! From lines of text to edges: blocks of lines are parsed on all threads and joined in file order.
+//!
+//! Each thread takes the next block under one lock, parses it alone, and appends it under another lock when its turn
+//! comes. What is in flight is one block a thread, so the peak of memory is the finished graph and a little more; and
+//! the first error in file order is the one that is reported, whichever thread was faster.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::scan::{Cursor, Line};
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::names::Names;
+use crate::weight::{Weight, Weights};
+
+/// Vertices beyond this many need edges to show for them; see [`check_waste`].
+const FREE_VERTICES: u64 = 1 << 24;
+
+/// Above [`FREE_VERTICES`], so many vertices an edge are a waste of memory rather than a sparse graph.
+const VERTICES_PER_EDGE: u64 = 64;
+
+/// A text format: what one of its lines means.
+pub(super) trait Lines: Sync {
+    /// What separates fields: a space stands for any blanks.
+    const DELIMITER: u8 = b' ';
+    /// No line is longer. Only formats with a vertex a line need more than this.
+    const LONGEST_LINE: usize = 1 << 20;
+
+    /// Reads the line at the cursor, up to and with its end.
+    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then>;
+}
+
+/// What follows a line.
+pub(super) enum Then {
+    /// The next line.
+    Next,
+    /// Nothing: the rest of the file is not about edges.
+    End,
+}
+
+/// Which arcs of an arc format are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    All,
+    /// Those with u <= v: all that is needed if the arcs turn out to be symmetric.
+    Upper,
+}
+
+/// Edges read so far, of a block or of the whole file.
+pub(super) struct Edges {
+    pub(super) src: Vec<u32>,
+    pub(super) dst: Vec<u32>,
+    pub(super) weights: Numbers,
+    /// Entries read, whether kept or not.
+    pub(super) entries: u64,
+    /// Lines that are no comments before the one that is read: the row of formats that have one.
+    pub(super) row: u64,
+    /// The names in use where ids are sparse, else none.
+    pub(super) names: Names,
+    keep: Keep,
+    balance: Balance,
+}
+
+impl Edges {
+    fn new(keep: Keep) -> Self {
+        Self {
+            src: Vec::new(),
+            dst: Vec::new(),
+            weights: Numbers::None,
+            entries: 0,
+            row: 0,
+            names: Names::default(),
+            keep,
+            balance: Balance::default(),
+        }
+    }
+
+    /// Adds an edge of a format whose every entry is an edge.
+    #[inline(always)]
+    pub(super) fn push(&mut self, u: u32, v: u32, weight: Option<Weight>) {
+        self.entries += 1;
+        self.src.push(u);
+        self.dst.push(v);
+        if let Some(weight) = weight {
+            self.weights.push(weight);
+        }
+    }
+
+    /// Adds an arc of a format that may hold both directions of an edge.
+    #[inline(always)]
+    pub(super) fn push_arc(&mut self, u: u32, v: u32, weight: Option<Weight>) {
+        self.balance.add(u, v, weight.map_or(0, bits));
+        if u <= v || self.keep == Keep::All {
+            self.push(u, v, weight);
+        } else {
+            self.entries += 1;
+        }
+    }
+
+    /// Adds the edges of the next block and leaves it empty.
+    fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
+        if !part.names.is_empty() {
+            let ids: Option<Vec<u32>> =
+                (0..part.names.len() as u32).map(|v| self.names.intern(part.names.at(v))).collect();
+            let ids = ids.ok_or(Error::TooLarge { what: "vertices", count: 1 << 32 })?;
+            for v in part.src.iter_mut().chain(&mut part.dst) {
+                *v = ids[*v as usize];
+            }
+            part.names = Names::default();
+        }
+        self.src.append(&mut part.src);
+        self.dst.append(&mut part.dst);
+        self.weights.append(&mut part.weights);
+        self.entries += std::mem::take(&mut part.entries);
+        self.balance.join(std::mem::take(&mut part.balance));
+        if self.src.len() > u32::MAX as usize {
+            return Err(Error::TooLarge { what: "edges", count: self.src.len() as u64 });
+        }
+        Ok(())
+    }
+
+    /// Keeps the arcs with u <= v.
+    fn keep_upper(&mut self) {
+        let upper: Vec<bool> = self.src.iter().zip(&self.dst).map(|(u, v)| u <= v).collect();
+        retain(&mut self.src, &upper);
+        retain(&mut self.dst, &upper);
+        match &mut self.weights {
+            Numbers::None => {}
+            Numbers::U32(w) => retain(w, &upper),
+            Numbers::I32(w) => retain(w, &upper),
+            Numbers::I64(w) => retain(w, &upper),
+            Numbers::F64(w) => retain(w, &upper),
+        }
+    }
+
+    /// The graph of these edges, with `vertices` vertices or as many as there are names.
+    pub(super) fn into_graph(mut self, vertices: u64, source: &Source) -> Result<Graph<'static>> {
+        if vertices > u32::MAX.into() {
+            return Err(Error::TooLarge { what: "vertices", count: vertices });
+        }
+        self.src.shrink_to_fit();
+        self.dst.shrink_to_fit();
+        let graph = Graph::from_edges(vertices as usize, self.src, self.dst, self.weights.into_weights());
+        graph.map(|graph| if self.names.is_empty() { graph } else { graph.with_names(self.names) }).map_err(|e| match e
+        {
+            Error::Vertex { .. } | Error::Nan { .. } | Error::Lengths { .. } => source.error(e.to_string()),
+            other => other,
+        })
+    }
+
+    /// The graph of a list of edges: one more vertex than the largest id, or `at_least` as many.
+    pub(super) fn into_listed_graph(self, at_least: u64, source: &Source) -> Result<Graph<'static>> {
+        let vertices = if self.names.is_empty() {
+            let largest = self.src.iter().chain(&self.dst).max();
+            at_least.max(largest.map_or(0, |&v| u64::from(v) + 1))
+        } else {
+            self.names.len() as u64
+        };
+        check_waste(vertices, self.entries, source)?;
+        self.into_graph(vertices, source)
+    }
+}
+
+fn retain<T: Copy>(items: &mut Vec<T>, wanted: &[bool]) {
+    let mut wanted = wanted.iter();
+    items.retain(|_| wanted.next().copied().unwrap_or(false));
+}
+
+/// Refuses a number of vertices that would take memory out of proportion to the file.
+pub(super) fn check_waste(vertices: u64, entries: u64, source: &Source) -> Result<()> {
+    if vertices > FREE_VERTICES && vertices / VERTICES_PER_EDGE > entries {
+        return Err(source.error(format!(
+            "{vertices} vertices for {entries} edges would waste memory; --ids sparse (edge lists and tables) numbers \
+             only the vertices in use"
+        )));
+    }
+    Ok(())
+}
+
+/// Parses the rest of the source.
+pub(super) fn parse<L: Lines>(source: &mut Source, lines: &L) -> Result<Edges> {
+    parse_keeping(source, lines, Keep::All)
+}
+
+/// Parses the rest of an arc format: one edge per pair of arcs if they are symmetric, else an edge per arc.
+///
+/// Only the arcs with u <= v are kept at first, with a commutative hash over all. When it says that the arcs are not
+/// symmetric, the file is read again; from a pipe, which cannot be, everything is kept at once.
+pub(super) fn parse_arcs<L: Lines>(source: &mut Source, lines: &L) -> Result<Edges> {
+    match source.reopened() {
+        Some(again) => {
+            let mut again = again?;
+            let edges = parse_keeping(source, lines, Keep::Upper)?;
+            if edges.balance.is_symmetric() { Ok(edges) } else { parse_keeping(&mut again, lines, Keep::All) }
+        }
+        None => {
+            let mut edges = parse_keeping(source, lines, Keep::All)?;
+            if edges.balance.is_symmetric() {
+                edges.keep_upper();
+            }
+            Ok(edges)
+        }
+    }
+}
+
+/// What the threads share while they parse.
+struct Joined {
+    edges: Edges,
+    /// The block whose turn it is to be joined.
+    turn: u64,
+    /// Set by an error, by [`Then::End`], and by a thread that panics.
+    over: bool,
+    outcome: Result<()>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn parse_keeping<L: Lines>(source: &mut Source, lines: &L, keep: Keep) -> Result<Edges> {
+    let blocks = Mutex::new((&mut *source, 0u64));
+    let joined = Mutex::new(Joined { edges: Edges::new(keep), turn: 0, over: false, outcome: Ok(()) });
+    let next_turn = Condvar::new();
+
+    /// Lets the others go when a thread panics between taking a block and joining it.
+    struct Guard<'a>(&'a Mutex<Joined>, &'a Condvar);
+    impl Drop for Guard<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                lock(self.0).over = true;
+                self.1.notify_all();
+            }
+        }
+    }
+
+    let work = || {
+        let _guard = Guard(&joined, &next_turn);
+        let (mut block, mut part) = (Vec::new(), Edges::new(keep));
+        loop {
+            let (index, taken) = {
+                let mut blocks = lock(&blocks);
+                let taken = blocks.0.next_block(&mut block, L::LONGEST_LINE);
+                blocks.1 += 1;
+                (blocks.1 - 1, taken)
+            };
+            let parsed = match taken {
+                Ok(None) => return,
+                Ok(Some(place)) => {
+                    part.row = place.row;
+                    parse_block(&block, lines, &mut part).map_err(|(line, what)| Wrong::Line(place.line + line, what))
+                }
+                Err(error) => Err(Wrong::Other(error)),
+            };
+            // Blocks before this one are in the hands of threads that are at work, so its turn will come.
+            let mut joined = lock(&joined);
+            while joined.turn != index && !joined.over {
+                joined = next_turn.wait(joined).unwrap_or_else(PoisonError::into_inner);
+            }
+            if joined.over {
+                return;
+            }
+            let appended = match parsed {
+                Ok(then) => joined.edges.append(&mut part).map(|()| then),
+                Err(Wrong::Line(line, what)) => Err(lock(&blocks).0.error_at(line, what)),
+                Err(Wrong::Other(error)) => Err(error),
+            };
+            joined.turn += 1;
+            joined.over = !matches!(appended, Ok(Then::Next));
+            joined.outcome = appended.map(|_| ());
+            next_turn.notify_all();
+        }
+    };
+    rayon::scope(|scope| {
+        for _ in 0..rayon::current_num_threads() {
+            scope.spawn(|_| work());
+        }
+    });
+
+    let joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
+    joined.outcome.map(|()| joined.edges)
+}
+
+enum Wrong {
+    Line(u64, String),
+    Other(Error),
+}
+
+/// Parses one block; an error comes with the number of its line in the block, from 0.
+fn parse_block<L: Lines>(block: &[u8], lines: &L, part: &mut Edges) -> Result<Then, (u64, String)> {
+    let mut cursor = Cursor::new(block, L::DELIMITER);
+    let mut line = 0;
+    while !cursor.is_done() {
+        match lines.line(&mut cursor, part) {
+            Ok(Then::Next) => line += 1,
+            Ok(Then::End) => return Ok(Then::End),
+            Err(what) => return Err((line, what)),
+        }
+    }
+    Ok(Then::Next)
+}
+
+/// Weights of text in the smallest type that holds them all: `u32`, `i32`, `i64` for integers, `f64` with decimals.
+pub(super) enum Numbers {
+    None,
+    U32(Vec<u32>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F64(Vec<f64>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    None,
+    U32,
+    I32,
+    I64,
+    F64,
+}
+
+impl Numbers {
+    #[inline(always)]
+    pub(super) fn push(&mut self, weight: Weight) {
+        match (&mut *self, weight) {
+            (Numbers::U32(all), Weight::Integer(w)) if u32::try_from(w).is_ok() => all.push(w as u32),
+            (Numbers::F64(all), Weight::Float(w)) => all.push(w),
+            _ => self.push_other(weight),
+        }
+    }
+
+    #[inline(never)]
+    fn push_other(&mut self, weight: Weight) {
+        let kind = match weight {
+            Weight::Integer(w) if u32::try_from(w).is_ok() => match self {
+                Numbers::I32(_) if w > i32::MAX.into() => Kind::I64,
+                _ => Kind::U32,
+            },
+            Weight::Integer(w) if i32::try_from(w).is_ok() => Kind::I32,
+            Weight::Integer(_) => Kind::I64,
+            Weight::Float(_) => Kind::F64,
+        };
+        self.promote(kind);
+        match (self, weight) {
+            (Numbers::U32(all), Weight::Integer(w)) => all.push(w as u32),
+            (Numbers::I32(all), Weight::Integer(w)) => all.push(w as i32),
+            (Numbers::I64(all), Weight::Integer(w)) => all.push(w),
+            (Numbers::F64(all), Weight::Integer(w)) => all.push(w as f64),
+            (Numbers::F64(all), Weight::Float(w)) => all.push(w),
+            _ => unreachable!("promotion made room for the weight"),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Numbers::None => Kind::None,
+            Numbers::U32(_) => Kind::U32,
+            Numbers::I32(_) => Kind::I32,
+            Numbers::I64(_) => Kind::I64,
+            Numbers::F64(_) => Kind::F64,
+        }
+    }
+
+    /// Makes room for numbers of this kind: the smallest type that holds both.
+    fn promote(&mut self, kind: Kind) {
+        if kind <= self.kind() {
+            return;
+        }
+        let taken = std::mem::replace(self, Numbers::None);
+        *self = match (taken, kind) {
+            (Numbers::U32(all), Kind::I32) if all.iter().any(|&w| w > i32::MAX as u32) => convert_i64(all),
+            (Numbers::U32(all), Kind::I32) => Numbers::I32(all.into_iter().map(|w| w as i32).collect()),
+            (Numbers::U32(all), Kind::I64) => convert_i64(all),
+            (Numbers::I32(all), Kind::I64) => convert_i64(all),
+            (Numbers::U32(all), _) => Numbers::F64(all.into_iter().map(f64::from).collect()),
+            (Numbers::I32(all), _) => Numbers::F64(all.into_iter().map(f64::from).collect()),
+            (Numbers::I64(all), _) => Numbers::F64(all.into_iter().map(|w| w as f64).collect()),
+            (_, Kind::U32) => Numbers::U32(Vec::new()),
+            (_, Kind::I32) => Numbers::I32(Vec::new()),
+            (_, Kind::I64) => Numbers::I64(Vec::new()),
+            (other, _) => match other {
+                Numbers::F64(_) => other,
+                _ => Numbers::F64(Vec::new()),
+            },
+        };
+    }
+
+    /// Adds the numbers of the next block and leaves it empty.
+    fn append(&mut self, part: &mut Numbers) {
+        if let (Numbers::I32(_), Numbers::U32(all)) = (&*self, &*part) {
+            if all.iter().any(|&w| w > i32::MAX as u32) {
+                self.promote(Kind::I64);
+            }
+        }
+        self.promote(part.kind());
+        part.promote(self.kind());
+        match (self, part) {
+            (Numbers::U32(all), Numbers::U32(more)) => all.append(more),
+            (Numbers::I32(all), Numbers::I32(more)) => all.append(more),
+            (Numbers::I64(all), Numbers::I64(more)) => all.append(more),
+            (Numbers::F64(all), Numbers::F64(more)) => all.append(more),
+            (_, rest) => debug_assert!(rest.kind() == Kind::None, "promotion made the kinds equal"),
+        }
+    }
+
+    fn into_weights(self) -> Weights<'static> {
+        fn tight<T>(mut all: Vec<T>) -> Vec<T> {
+            all.shrink_to_fit();
+            all
+        }
+        match self {
+            Numbers::None => Weights::Unit,
+            Numbers::U32(all) => tight(all).into(),
+            Numbers::I32(all) => tight(all).into(),
+            Numbers::I64(all) => tight(all).into(),
+            Numbers::F64(all) => tight(all).into(),
+        }
+    }
+}
+
+fn convert_i64<T: Into<i64>>(all: Vec<T>) -> Numbers {
+    Numbers::I64(all.into_iter().map(Into::into).collect())
+}
+
+/// Bits that are equal for equal weights, whether written `2` or `2.0`.
+fn bits(weight: Weight) -> u64 {
+    match weight {
+        Weight::Integer(w) => w as u64,
+        Weight::Float(w) if w == w as i64 as f64 && w.abs() < 9e18 => w as i64 as u64,
+        Weight::Float(w) => w.to_bits(),
+    }
+}
+
+/// A commutative hash that is zero when the arcs read so far are symmetric as a multiset of (u, v, w): each arc adds the
+/// hash of its unordered pair, or takes it away when it runs downwards. 128 bits, so chance does not pass for proof.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Balance {
+    low: u64,
+    high: u64,
+}
+
+impl Balance {
+    #[inline(always)]
+    pub(super) fn add(&mut self, u: u32, v: u32, weight: u64) {
+        let pair = u64::from(u.min(v)) << 32 | u64::from(u.max(v));
+        let low = mix(pair ^ mix(weight.wrapping_add(0x9e37_79b9_7f4a_7c15)));
+        let high = mix(low ^ 0x2545_f491_4f6c_dd1d);
+        // A self-loop is its own mirror and counts for nothing: the sign is -1, 0 or 1.
+        let sign = u64::from(u < v).wrapping_sub(u64::from(u > v));
+        self.low = self.low.wrapping_add(low.wrapping_mul(sign));
+        self.high = self.high.wrapping_add(high.wrapping_mul(sign));
+    }
+
+    pub(super) fn join(&mut self, other: Self) {
+        self.low = self.low.wrapping_add(other.low);
+        self.high = self.high.wrapping_add(other.high);
+    }
+
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.low == 0 && self.high == 0
+    }
+}
+
+/// A bijection that spreads every bit over all others (the finaliser of SplitMix64).
+#[inline(always)]
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(blocks: &[&[Weight]]) -> &'static str {
+        let mut all = Numbers::None;
+        for block in blocks {
+            let mut part = Numbers::None;
+            block.iter().for_each(|&w| part.push(w));
+            all.append(&mut part);
+        }
+        let weights = all.into_weights();
+        for (e, &w) in blocks.iter().copied().flatten().enumerate() {
+            match (weights.at(e), w) {
+                (Weight::Float(kept), Weight::Integer(w)) => assert_eq!(kept, w as f64),
+                (kept, w) => assert_eq!(kept, w),
+            }
+        }
+        weights.type_name()
+    }
+
+    #[test]
+    fn numbers_take_the_smallest_type_however_they_are_cut_into_blocks() {
+        use Weight::{Float, Integer};
+        let big = Integer(u32::MAX.into());
+        for (numbers, kind) in [
+            (vec![Integer(0), big], "u32"),
+            (vec![Integer(7), Integer(-7)], "i32"),
+            (vec![big, Integer(-1)], "i64"),
+            (vec![Integer(-1), big], "i64"),
+            (vec![Integer(1), Integer(1 << 40)], "i64"),
+            (vec![Integer(i64::MIN), Integer(3)], "i64"),
+            (vec![Integer(3), Float(0.5), Integer(-4), big], "f64"),
+            (vec![Integer(1 << 40), Float(0.5)], "f64"),
+        ] {
+            assert_eq!(kind_of(&[&numbers]), kind);
+            for cut in 0..=numbers.len() {
+                assert_eq!(kind_of(&[&numbers[..cut], &numbers[cut..]]), kind, "{numbers:?} cut at {cut}");
+            }
+        }
+        assert_eq!(kind_of(&[]), "unit");
+    }
+
+    #[test]
+    fn balance_sees_a_missing_mirror_and_a_wrong_weight() {
+        let symmetric = |arcs: &[(u32, u32, u64)]| {
+            let mut balance = Balance::default();
+            arcs.iter().for_each(|&(u, v, w)| balance.add(u, v, w));
+            balance.is_symmetric()
+        };
+        assert!(symmetric(&[]));
+        assert!(symmetric(&[(1, 2, 5), (3, 3, 9), (2, 1, 5)]));
+        assert!(symmetric(&[(1, 2, 5), (1, 2, 6), (2, 1, 6), (2, 1, 5)]));
+        assert!(!symmetric(&[(1, 2, 5)]));
+        assert!(!symmetric(&[(1, 2, 5), (2, 1, 6)]));
+        assert!(!symmetric(&[(1, 2, 5), (1, 2, 5)]));
+        assert!(!symmetric(&[(1, 2, 5), (2, 1, 5), (2, 1, 5)]));
+        assert_eq!(bits(Weight::Integer(-3)), bits(Weight::Float(-3.0)));
+        assert_eq!(bits(Weight::Float(-0.0)), bits(Weight::Float(0.0)));
+        assert_ne!(bits(Weight::Float(0.5)), bits(Weight::Float(0.25)));
+    }
+}

@@ -1,0 +1,94 @@
+//! ECL `.egr`: little-endian `i32` vertices, `i32` arcs, row starts, neighbours, and weights if the file has room for them.
+
+use std::path::Path;
+
+use super::rows::{Rows, edges_of, u32_at};
+use super::sink::{Sink, Stop};
+use super::source::Source;
+use crate::csr::Csr;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::weight::Weights;
+
+const HEADER: u64 = 8;
+
+/// Whether a file that begins so and is so long can be `.egr`, and if it has weights.
+pub(super) fn layout(head: &[u8], size: u64) -> Option<bool> {
+    let counts = (u32_at(head, 0), u32_at(head, 4));
+    let (Ok(vertices), Ok(arcs)) = (i32::try_from(counts.0), i32::try_from(counts.1)) else { return None };
+    if head.len() < 12 || u32_at(head, 8) != 0 {
+        return None;
+    }
+    let bare = HEADER + 4 * (vertices as u64 + 1) + 4 * arcs as u64;
+    // A graph without arcs has no weights either way.
+    [bare, bare + 4 * arcs as u64].iter().position(|&expected| expected == size).map(|weighted| weighted == 1)
+}
+
+pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+    let (file, watch) = (source.name(), source.watch().clone());
+    let bytes = source.whole()?;
+    let Some(weighted) = layout(&bytes, bytes.len() as u64) else {
+        let (n, m) = (u64::from(u32_at(&bytes, 0)), u64::from(u32_at(&bytes, 4)));
+        let bare = HEADER + 4 * (n + 1) + 4 * m;
+        return Err(Error::File {
+            file,
+            what: format!(
+                "{} bytes; .egr with the {n} vertices and {m} arcs of its header has {bare}, or {} with weights",
+                bytes.len(),
+                bare + 4 * m
+            ),
+        });
+    };
+    let (vertices, arcs) = (u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize);
+    let targets = HEADER as usize + 4 * (vertices + 1);
+    let rows = Rows {
+        file,
+        vertices,
+        arcs,
+        end: |v| u32_at(&bytes, HEADER as usize + 4 * (v + 1)).into(),
+        target: |arc| u32_at(&bytes, targets + 4 * arc),
+        weight: |arc| u32_at(&bytes, targets + 4 * (arcs + arc)) as i32,
+        weighted,
+        ends_at: (HEADER + 4, 4),
+        targets_at: targets as u64,
+    };
+    let (src, dst, weights) = edges_of(&rows, &watch)?;
+    Graph::from_edges(vertices, src, dst, if weighted { weights.into() } else { Weights::Unit })
+}
+
+pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {
+    let cannot = |what: String, instead| {
+        Stop::Other(Error::CannotHold { file: path.display().to_string(), format: ".egr", what, instead })
+    };
+    let weight: Option<&[u32]> = match graph.weights() {
+        Weights::Unit => None,
+        Weights::I32(w) => Some(bytemuck::cast_slice(w)),
+        Weights::U32(w) if w.iter().all(|&w| w <= i32::MAX as u32) => Some(w),
+        Weights::U32(_) => return Err(cannot("weights above 2^31 - 1".into(), "mtx, wel, sgr and kostra")),
+        other => return Err(cannot(format!("{} weights", other.type_name()), "mtx, wel, csv and kostra")),
+    };
+    let csr = Csr::new(graph, true);
+    let arcs = csr.neighbours().len();
+    if graph.vertices() > i32::MAX as usize || arcs > i32::MAX as usize {
+        return Err(cannot("more than 2^31 - 1 vertices or arcs".into(), "sgr and kostra"));
+    }
+    let header = [graph.vertices() as u32, arcs as u32];
+    sink.bytes(bytemuck::cast_slice(&header))?;
+    write_u32(sink, csr.offsets(), |&start| start as u32)?;
+    sink.bytes(bytemuck::cast_slice(csr.neighbours()))?;
+    if let Some(weight) = weight {
+        write_u32(sink, csr.edges(), |&e| weight[e as usize])?;
+    }
+    Ok(())
+}
+
+/// Writes what `value` makes of the items, a piece at a time.
+pub(super) fn write_u32<T>(sink: &mut Sink, items: &[T], value: impl Fn(&T) -> u32) -> Result<(), Stop> {
+    let mut piece: Vec<u32> = Vec::new();
+    for part in items.chunks(1 << 20) {
+        piece.clear();
+        piece.extend(part.iter().map(&value));
+        sink.bytes(bytemuck::cast_slice(&piece))?;
+    }
+    Ok(())
+}

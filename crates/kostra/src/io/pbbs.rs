@@ -1,0 +1,57 @@
+//! PBBS: a line `WeightedEdgeArray`, then `u v w` per edge, vertices from 0; `EdgeArray` has no weights.
+
+use std::path::Path;
+
+use super::edge_list::{needs_count, put_edge};
+use super::edges::{Edges, Lines, Then, parse};
+use super::scan::{Cursor, Line};
+use super::sink::{Sink, Stop};
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+
+pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+    let header = source.next_line()?.unwrap_or_default();
+    let weighted = match header.trim_ascii() {
+        b"WeightedEdgeArray" => true,
+        b"EdgeArray" => false,
+        _ => return Err(source.line_error("expected \"WeightedEdgeArray\" or \"EdgeArray\"")),
+    };
+    let edges = parse(source, &Array { weighted })?;
+    if edges.entries == 0 {
+        return Err(source.error("holds no edges; it may be cut short"));
+    }
+    edges.into_listed_graph(0, source)
+}
+
+struct Array {
+    weighted: bool,
+}
+
+impl Lines for Array {
+    #[inline(always)]
+    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+        if !cursor.at_line_end() {
+            let (u, v) = (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?);
+            let w = if self.weighted { Some(cursor.weight()?) } else { None };
+            part.push(u, v, w);
+        }
+        cursor.end_line().map(|()| Then::Next)
+    }
+}
+
+pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {
+    if needs_count(graph) {
+        return Err(Stop::Other(Error::CannotHold {
+            file: path.display().to_string(),
+            format: "PBBS",
+            what: "vertices without edges behind the last one that has some".into(),
+            instead: "mtx, wel, csv and kostra",
+        }));
+    }
+    sink.text(if graph.weights().is_unit() { "EdgeArray\n" } else { "WeightedEdgeArray\n" })?;
+    sink.lines(graph.edges(), |text, e| {
+        put_edge(text, graph, e);
+        text.push(b'\n');
+    })
+}

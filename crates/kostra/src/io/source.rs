@@ -1,0 +1,340 @@
+//! Where bytes come from: a file or standard input, decompressed on the way, by lines, by blocks of lines, or whole.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::Mmap;
+
+use super::compression::Compression;
+use super::scan::PADDING;
+use crate::error::{Error, Result};
+use crate::watch::Watch;
+
+/// Bytes of text that one thread parses at a time: long enough to hide the hand-over, short enough to stay in cache.
+const BLOCK: usize = 1 << 20;
+
+/// Bytes that are looked at to find out the format.
+const HEAD: usize = 1 << 16;
+
+/// An open input.
+pub(super) struct Source {
+    path: PathBuf,
+    file: Option<File>,
+    size: Option<u64>,
+    compression: Option<Compression>,
+    reader: Box<dyn Read + Send>,
+    /// Bytes of the file that were read so far, compressed as they are.
+    position: Arc<AtomicU64>,
+    /// Read but not yet taken: `pending[taken..]`.
+    pending: Vec<u8>,
+    taken: usize,
+    ended: bool,
+    /// Bytes, lines, and lines that are no comments (in formats where those begin with `%`), taken so far.
+    offset: u64,
+    lines: u64,
+    rows: u64,
+    watch: Watch,
+}
+
+/// Where a block of lines stands in its file.
+pub(super) struct Place {
+    /// The number of the block's first line, counted from 0.
+    pub(super) line: u64,
+    /// How many lines before it do not begin with `%`.
+    pub(super) row: u64,
+}
+
+impl Source {
+    /// Opens a file, or standard input for `-`.
+    pub(super) fn open(path: &Path, watch: &Watch) -> Result<Self> {
+        let fail = |source| Error::Io { file: name(path), source };
+        let position = Arc::new(AtomicU64::new(0));
+        let counted = |read: Box<dyn Read + Send>| Counted { read, position: Arc::clone(&position) };
+        let (file, size, mut raw) = if path == Path::new("-") {
+            (None, None, counted(Box::new(io::stdin())))
+        } else {
+            let file = File::open(path).map_err(fail)?;
+            let metadata = file.metadata().map_err(fail)?;
+            if metadata.is_dir() {
+                return Err(Error::File { file: name(path), what: "is a directory; name a file in it".into() });
+            }
+            let size = metadata.is_file().then_some(metadata.len());
+            let reader = file.try_clone().map_err(fail)?;
+            (size.map(|_| file), size, counted(Box::new(reader)))
+        };
+        let mut magic = Vec::new();
+        raw.by_ref().take(Compression::MAGIC as u64).read_to_end(&mut magic).map_err(fail)?;
+        let compression = Compression::of_content(&magic);
+        let whole = io::Cursor::new(magic).chain(raw);
+        let reader = match compression {
+            Some(compression) => compression.reader(Box::new(whole)).map_err(fail)?,
+            None => Box::new(whole),
+        };
+        Ok(Self {
+            path: path.into(),
+            file,
+            size,
+            compression,
+            reader,
+            position,
+            pending: Vec::new(),
+            taken: 0,
+            ended: false,
+            offset: 0,
+            lines: 0,
+            rows: 0,
+            watch: watch.clone(),
+        })
+    }
+
+    /// The same input once more, from the same place; `None` for standard input and pipes.
+    pub(super) fn reopened(&self) -> Option<Result<Self>> {
+        self.file.as_ref()?;
+        Some(Self::open(&self.path, &self.watch).and_then(|mut again| {
+            while again.offset < self.offset {
+                let wanted = (self.offset - again.offset).min(BLOCK as u64) as usize;
+                let step = again.peek(wanted)?.len().min(wanted);
+                if step == 0 {
+                    return Err(again.error("changed while it was read"));
+                }
+                again.take(step);
+            }
+            (again.lines, again.rows) = (self.lines, self.rows);
+            Ok(again)
+        }))
+    }
+
+    /// The file's name, for messages.
+    pub(super) fn name(&self) -> String {
+        name(&self.path)
+    }
+
+    /// The file's path as it was given.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of bytes of an uncompressed regular file.
+    pub(super) fn plain_size(&self) -> Option<u64> {
+        self.size.filter(|_| self.compression.is_none())
+    }
+
+    /// An error about the file as a whole.
+    pub(super) fn error(&self, what: impl Into<String>) -> Error {
+        Error::File { file: self.name(), what: what.into() }
+    }
+
+    /// An error about the line that was taken last.
+    pub(super) fn line_error(&self, what: impl Into<String>) -> Error {
+        Error::Line { file: self.name(), line: self.lines.max(1), what: what.into() }
+    }
+
+    /// An error about a line, counted from 0.
+    pub(super) fn error_at(&self, line: u64, what: String) -> Error {
+        Error::Line { file: self.name(), line: line + 1, what }
+    }
+
+    /// How many lines that do not begin with `%` were taken so far.
+    pub(super) fn rows_taken(&self) -> u64 {
+        self.rows
+    }
+
+    /// How many lines were taken so far.
+    pub(super) fn lines_taken(&self) -> u64 {
+        self.lines
+    }
+
+    /// Who watches.
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.taken += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Reads until `wanted` bytes are pending, or all that there are.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        if self.taken > 0 {
+            self.pending.drain(..self.taken);
+            self.taken = 0;
+        }
+        let mut len = self.pending.len();
+        self.pending.resize(wanted.max(len), 0);
+        let outcome = loop {
+            if self.ended || len >= wanted {
+                break Ok(());
+            }
+            match self.reader.read(&mut self.pending[len..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => len += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(self.read_error(error)),
+            }
+        };
+        self.pending.truncate(len);
+        outcome
+    }
+
+    fn read_error(&self, source: io::Error) -> Error {
+        match self.compression {
+            // The system's own errors have a number; everything else is the decompressor's.
+            Some(compression) if source.raw_os_error().is_none() => {
+                let what = match source.kind() {
+                    io::ErrorKind::UnexpectedEof => "cut short".into(),
+                    _ => format!("damaged ({source})"),
+                };
+                self.error(format!("the {} data is {what}; get the file again", compression.name()))
+            }
+            _ => Error::Io { file: self.name(), source },
+        }
+    }
+
+    /// The next bytes, at least `wanted` unless the input ends before; they are not taken.
+    fn peek(&mut self, wanted: usize) -> Result<&[u8]> {
+        if self.pending.len() - self.taken < wanted {
+            self.fill(wanted)?;
+        }
+        Ok(&self.pending[self.taken..])
+    }
+
+    /// The beginning of the file, to tell its format by. A byte-order mark is taken away.
+    pub(super) fn head(&mut self) -> Result<&[u8]> {
+        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+        if self.peek(HEAD)?.starts_with(BYTE_ORDER_MARK) {
+            self.take(BYTE_ORDER_MARK.len());
+        }
+        self.peek(HEAD)
+    }
+
+    /// The next line without its end; it is not taken. `None` at the end of the input.
+    pub(super) fn peek_line(&mut self) -> Result<Option<&[u8]>> {
+        let mut wanted = HEAD;
+        let len = loop {
+            let bytes = self.peek(wanted)?;
+            match memchr::memchr(b'\n', bytes) {
+                Some(end) => break end,
+                None if bytes.len() < wanted => break bytes.len(),
+                None if wanted > BLOCK => {
+                    self.lines += 1;
+                    return Err(self.line_error("the line is longer than 1 MiB; this is not a text format of graphs"));
+                }
+                None => wanted *= 2,
+            }
+        };
+        let bytes = &self.pending[self.taken..];
+        let line = &bytes[..len];
+        Ok((!bytes.is_empty()).then(|| line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+
+    /// Takes the next line: whole, with a line end and padding behind it, as a cursor wants it.
+    pub(super) fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(line) = self.peek_line()? else { return Ok(None) };
+        let mut text = line.to_vec();
+        text.extend_from_slice(&[b'\n'; 1 + PADDING]);
+        let rest = &self.pending[self.taken..];
+        let len = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        self.take(len);
+        self.lines += 1;
+        self.rows += u64::from(!text.starts_with(b"%"));
+        Ok(Some(text))
+    }
+
+    /// Takes the next block of whole lines, none longer than `longest_line`, with padding behind it; `None` at the end.
+    pub(super) fn next_block(&mut self, block: &mut Vec<u8>, longest_line: usize) -> Result<Option<Place>> {
+        let mut wanted = BLOCK;
+        let len = loop {
+            let bytes = self.peek(wanted)?;
+            let bytes = &bytes[..bytes.len().min(wanted)];
+            match memchr::memrchr(b'\n', bytes) {
+                _ if bytes.len() < wanted => break bytes.len(),
+                Some(end) => break end + 1,
+                None if wanted >= longest_line => {
+                    self.lines += 1;
+                    return Err(self.line_error("the line is too long; this is not a text format of graphs"));
+                }
+                None => wanted *= 2,
+            }
+        };
+        if len == 0 {
+            return Ok(None);
+        }
+        block.clear();
+        block.extend_from_slice(&self.pending[self.taken..self.taken + len]);
+        self.take(len);
+        if block.last() != Some(&b'\n') {
+            block.push(b'\n');
+        }
+        let place = Place { line: self.lines, row: self.rows };
+        let lines = memchr::memchr_iter(b'\n', block).count() as u64;
+        let comments = memchr::memmem::find_iter(block, b"\n%").count() as u64 + u64::from(block[0] == b'%');
+        self.lines += lines;
+        self.rows += lines - comments;
+        block.extend_from_slice(&[b'\n'; PADDING]);
+        // Relaxed: a number to show, nothing depends on it.
+        self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
+        Ok(Some(place))
+    }
+
+    /// The whole input at once: mapped where it is a plain file, else read.
+    pub(super) fn whole(mut self) -> Result<Whole> {
+        if let (Some(file), None) = (&self.file, self.compression) {
+            if self.size == Some(0) {
+                return Ok(Whole::Owned(Vec::new()));
+            }
+            // SAFETY: the map is read-only and private. As with every mapped file, another program that changes the
+            // file meanwhile changes what is read; all that is read is checked before it is used as an index.
+            #[allow(unsafe_code)]
+            let map = unsafe { Mmap::map(file) }.map_err(|source| Error::Io { file: self.name(), source })?;
+            return Ok(Whole::Mapped(Arc::new(map)));
+        }
+        loop {
+            let wanted = self.pending.len() + BLOCK.max(self.pending.len() / 2);
+            self.fill(wanted)?;
+            self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
+            if self.ended {
+                return Ok(Whole::Owned(self.pending));
+            }
+        }
+    }
+}
+
+/// All bytes of an input.
+pub(super) enum Whole {
+    Mapped(Arc<Mmap>),
+    Owned(Vec<u8>),
+}
+
+impl std::ops::Deref for Whole {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Whole::Mapped(map) => map,
+            Whole::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// How messages name a path.
+pub(super) fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
+}
+
+/// Counts what is read, for progress.
+struct Counted {
+    read: Box<dyn Read + Send>,
+    position: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.read.read(buffer)?;
+        self.position.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
