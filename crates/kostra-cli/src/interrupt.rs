@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Ctrl-C, and the signals of a closed terminal and of `kill`, which are treated alike.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,7 +16,7 @@ impl Interrupt {
     pub(crate) fn install(bar: Arc<Bar>) -> Self {
         let interrupt = Self { stop: Arc::default(), at_once: Arc::default() };
         let (stop, at_once) = (interrupt.stop(), Arc::clone(&interrupt.at_once));
-        // This fails where the shell has us ignore Ctrl-C (a job in the background of a script), and so be it.
+        // This fails where we are to ignore a signal (in the background of a script, under nohup), and so be it.
         let _ = ctrlc::try_set_handler(move || {
             if stop.swap(true, Relaxed) || at_once.load(Relaxed) {
                 bar.clear();

@@ -1,6 +1,5 @@
 //! `kostra solve`: the forest of a graph, and how long it took.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -212,27 +211,28 @@ fn solve_times(times: &[Duration]) -> Vec<String> {
     }
 }
 
-/// The facts of the run, then a table of its rounds.
+/// The facts of the run, then a table of its rounds, each after an empty line.
 fn stats_text(stats: &Stats) -> String {
-    let mut lines = Lines::default();
-    for &(name, value) in &stats.facts {
-        lines.add(name, value);
+    let mut text = String::new();
+    if !stats.facts.is_empty() {
+        let mut lines = Lines::default();
+        for &(name, value) in &stats.facts {
+            lines.add(name, value);
+        }
+        text += &format!("\n{lines}");
     }
-    let mut text = format!("\n{lines}");
     if let Some(first) = stats.rounds.first() {
-        let headings: Vec<&str> = ["round"].into_iter().chain(first.iter().map(|&(name, _)| name)).collect();
-        let numbered = stats.rounds.iter().enumerate();
-        let rows: Vec<Vec<String>> = numbered
-            .map(|(i, round)| {
-                // By name: a round may lack a fact that another has.
-                let value =
-                    |name| round.iter().find(|&&(n, _)| n == name).map_or(String::new(), |(_, v)| v.to_string());
-                [(i + 1).to_string()].into_iter().chain(headings[1..].iter().map(|&name| value(name))).collect()
-            })
-            .collect();
-        let gap = if stats.facts.is_empty() { "" } else { "\n" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{gap}{}", human::table(&headings, &rows));
+        let names = || first.iter().map(|&(name, _)| name);
+        // By name: a round may lack a fact that the first has.
+        let value = |round: &[(&str, f64)], name| {
+            round.iter().find(|&&(other, _)| other == name).map_or(String::new(), |(_, value)| value.to_string())
+        };
+        let row = |(i, round): (usize, &Vec<_>)| {
+            std::iter::once((i + 1).to_string()).chain(names().map(|name| value(round, name))).collect()
+        };
+        let rows: Vec<Vec<String>> = stats.rounds.iter().enumerate().map(row).collect();
+        let headings: Vec<&str> = std::iter::once("round").chain(names()).collect();
+        text += &format!("\n{}", human::table(&headings, &rows));
     }
     text
 }
@@ -345,5 +345,6 @@ mod tests {
         assert_eq!(serde_json::to_string(&report).expect("JSON"), json);
         let text = "\nsorted  12\nratio   0.5\n\nround  trees  edges\n    1      6     12\n    2      1       \n";
         assert_eq!(stats_text(&stats), text);
+        assert_eq!(stats_text(&Stats::default()), "");
     }
 }

@@ -138,8 +138,8 @@ mod unix {
             .expect("kostra runs")
     }
 
-    /// Sends Ctrl-C once the child listens for it (told by Linux; elsewhere after a while) and is at work.
-    fn interrupt(child: &mut Child) {
+    /// Sends a signal, Ctrl-C or like it, once the child listens for it (told by Linux; elsewhere after a while) and is at work.
+    fn interrupt(child: &mut Child, signal: &str) {
         let start = Instant::now();
         let status = format!("/proc/{}/status", child.id());
         while Path::new("/proc/self/status").exists() && start.elapsed() < PATIENCE {
@@ -150,7 +150,7 @@ mod unix {
         }
         std::thread::sleep(Duration::from_millis(400));
         assert!(child.try_wait().expect("a child").is_none(), "kostra ended too soon");
-        let status = std::process::Command::new("kill").arg("-INT").arg(child.id().to_string()).status();
+        let status = std::process::Command::new("kill").args(["-s", signal]).arg(child.id().to_string()).status();
         assert!(status.expect("kill runs").success());
     }
 
@@ -219,13 +219,13 @@ mod unix {
         }
         let folder = folder();
         // Each would take minutes.
-        for args in [
-            &["gen", "er:n=30000000", "-o", "graph.el"][..],
-            &["solve", "grid:rows=1000,cols=1000", "--repeat", "1000000", "-o", "grid.forest"],
-            &["info", "rmat:scale=24", "--json"],
+        for (signal, args) in [
+            ("INT", &["gen", "er:n=30000000", "-o", "graph.el"][..]),
+            ("INT", &["solve", "grid:rows=1000,cols=1000", "--repeat", "1000000", "-o", "grid.forest"]),
+            ("TERM", &["info", "rmat:scale=24", "--json"]),
         ] {
             let mut child = spawn(args, folder.path(), Stdio::null());
-            interrupt(&mut child);
+            interrupt(&mut child, signal);
             assert_eq!(ended(&mut child).code(), Some(1), "{args:?}");
             assert_eq!(all(child.stderr.take().expect("a pipe")), "kostra: interrupted\n");
             assert_eq!(all(child.stdout.take().expect("a pipe")), "");
@@ -242,7 +242,7 @@ mod unix {
         let mut child = spawn(&["solve", "-"], folder.path(), Stdio::piped());
         let mut stdin = child.stdin.take().expect("a pipe");
         stdin.write_all(b"0 1\n").expect("a reader");
-        interrupt(&mut child);
+        interrupt(&mut child, "INT");
         assert_eq!(ended(&mut child).code(), Some(1));
         assert_eq!(all(child.stderr.take().expect("a pipe")), "kostra: interrupted\n");
         drop(stdin);

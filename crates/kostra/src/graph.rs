@@ -2,13 +2,11 @@
 
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use crate::array::Array;
 use crate::csr::Csr;
 use crate::error::{Error, Result};
 use crate::names::Names;
-use crate::weight::{AnyKeys, Weights};
+use crate::weight::{AnyKeys, Weights, first};
 
 /// An undirected multigraph. Edge `e` joins `sources()[e]` and `targets()[e]`; its id is its position.
 ///
@@ -55,10 +53,8 @@ impl<'a> Graph<'a> {
         let Ok(n) = u32::try_from(vertices) else {
             return Err(Error::TooLarge { what: "vertices", count: vertices as u64 });
         };
-        let outside =
-            |ends: &[u32]| ends.par_chunks(1 << 16).any(|part| part.iter().fold(false, |any, &v| any | (v >= n)));
-        if outside(&src) || outside(&dst) {
-            let edge = (0..edges).find(|&e| src[e] >= n || dst[e] >= n).unwrap_or_default();
+        let outside = |ends: &[u32]| first(ends, |v| v >= n);
+        if let Some(edge) = [outside(&src), outside(&dst)].into_iter().flatten().min() {
             return Err(Error::Vertex {
                 edge: edge as u64,
                 vertex: src[edge].max(dst[edge]).into(),

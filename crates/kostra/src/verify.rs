@@ -134,7 +134,7 @@ fn with_keys<K: Key>(
     watch: &Watch,
 ) -> Result<()> {
     let levels = merge(graph, keys, edges, watch)?;
-    let summits = find_summits(&levels, graph.vertices(), watch)?;
+    let summits = find_summits(&levels, watch)?;
     match find_better(graph, keys, members, &levels, &summits, watch)? {
         None => Ok(()),
         Some(e) => Err(explain(graph, &levels, e, maximum).into()),
@@ -195,7 +195,7 @@ impl<K: Key> Span<K> {
     }
 }
 
-fn lift<K: Key>(graph: &Graph, keys: Keys<K>, e: u32) -> Span<K> {
+fn span<K: Key>(graph: &Graph, keys: Keys<K>, e: u32) -> Span<K> {
     let (u, v) = graph.endpoints(e as usize);
     Span { key: keys.at(e as usize), edge: e, u, v }
 }
@@ -218,9 +218,9 @@ impl<K: Key> Link<K> {
     }
 }
 
-/// Merges the set's edges and gives the links of every level, the vertices' first.
+/// Merges the set's edges and gives the links of every level: first the vertices', last those of trees without an edge.
 fn merge<K: Key>(graph: &Graph, keys: Keys<K>, edges: &[u32], watch: &Watch) -> Result<Vec<Vec<Link<K>>>> {
-    let mut members: Vec<Span<K>> = edges.par_iter().map(|&e| lift(graph, keys, e)).collect();
+    let mut members: Vec<Span<K>> = edges.par_iter().map(|&e| span(graph, keys, e)).collect();
     let mut levels = Vec::new();
     let mut trees = graph.vertices();
     let mut cycle = None;
@@ -232,6 +232,7 @@ fn merge<K: Key>(graph: &Graph, keys: Keys<K>, edges: &[u32], watch: &Watch) -> 
         cycle = cycle.into_iter().chain(closing).min();
         levels.push(links);
     }
+    levels.push(vec![Link::NONE; trees]);
     match cycle {
         Some(e) => Err(Flaw::Cycle(edge_at(graph, e)).into()),
         None => Ok(levels),
@@ -315,18 +316,18 @@ fn drop_inner<K: Key>(members: &mut Vec<Span<K>>, links: &[Link<K>], watch: &Wat
 /// For every vertex the largest edge on its whole way up, and a number for the tree at the top.
 ///
 /// A shortcut for most climbs: an edge larger than both ends' is rightly left out if the tree is the same.
-fn find_summits<K: Key>(levels: &[Vec<Link<K>>], n: usize, watch: &Watch) -> Result<Vec<Link<K>>> {
-    let mut tops = 0..n as u32;
-    let mut top = || Link { key: K::zeroed(), edge: 0, up: tops.next().unwrap_or_default() };
-    // Above the last level nothing is left to climb.
-    let last = levels.last().map_or(n, |links| links.iter().filter_map(|link| link.up.checked_add(1)).max().unwrap_or(0) as usize);
-    let mut above: Vec<Link<K>> = (0..last).map(|_| top()).collect();
+fn find_summits<K: Key>(levels: &[Vec<Link<K>>], watch: &Watch) -> Result<Vec<Link<K>>> {
+    let mut tops = 0;
+    let mut above: Vec<Link<K>> = Vec::new();
     for links in levels.iter().rev() {
         watch.check()?;
         let summit = |&link: &Link<K>| match above.get(link.up as usize) {
             Some(&higher) if higher.ranked() < link.ranked() => Link { up: higher.up, ..link },
             Some(&higher) => higher,
-            None => top(),
+            None => {
+                tops += 1;
+                Link { key: K::zeroed(), edge: 0, up: tops - 1 }
+            }
         };
         above = links.iter().map(summit).collect();
     }
@@ -343,6 +344,11 @@ fn find_better<K: Key>(
     watch: &Watch,
 ) -> Result<Option<u32>> {
     let m = graph.edges();
+    // In a single tree no edge beyond the largest one of the set needs a look.
+    let beyond = match summits.par_iter().map(|&summit| (summit.up, summit.ranked())).max() {
+        Some((0, largest)) => largest,
+        _ => K::LAST,
+    };
     let done = AtomicU64::new(0);
     let found = (0..m.div_ceil(BLOCK)).into_par_iter().find_map_first(|block| {
         let block = block * BLOCK..m.min((block + 1) * BLOCK);
@@ -353,9 +359,10 @@ fn find_better<K: Key>(
         }
         let mut batch = Vec::with_capacity(BATCH);
         block.clone().step_by(BATCH).find_map(|first| {
-            let outside = (first..block.end.min(first + BATCH)).filter(|&e| !members.contains(e));
+            let ids = first..block.end.min(first + BATCH);
+            let outside = ids.filter(|&e| !members.contains(e) && keys.ranked(e) < beyond);
             batch.clear();
-            batch.extend(outside.map(|e| lift(graph, keys, e as u32)));
+            batch.extend(outside.map(|e| span(graph, keys, e as u32)));
             skip_climbs(&mut batch, summits);
             climb(&mut batch, levels).map(Ok)
         })
@@ -371,7 +378,7 @@ fn skip_climbs<K: Key>(batch: &mut Vec<Span<K>>, summits: &[Link<K>]) {
         let (a, b) = (summits[edge.u as usize], summits[edge.v as usize]);
         let larger = a.ranked().max(b.ranked()) < edge.ranked();
         batch[kept] = edge;
-        kept += usize::from(edge.u != edge.v && !(larger && a.up == b.up));
+        kept += usize::from((edge.u != edge.v) & !(larger & (a.up == b.up)));
     }
     batch.truncate(kept);
 }
@@ -386,34 +393,32 @@ fn climb<K: Key>(batch: &mut Vec<Span<K>>, levels: &[Vec<Link<K>>]) -> Option<u3
         for i in 0..batch.len() {
             let edge = batch[i];
             let (a, b) = (links[edge.u as usize], links[edge.v as usize]);
+            // A tree at the top has no link, which is as good as one behind all edges.
             let smaller = a.ranked().max(b.ranked()) < edge.ranked();
             better = better.min(if smaller { NO_EDGE } else { edge.edge });
             batch[kept] = Span { u: a.up, v: b.up, ..edge };
-            kept += usize::from(smaller && a.up != b.up);
+            kept += usize::from(smaller & (a.up != b.up));
         }
         batch.truncate(kept);
     }
-    batch.iter().map(|edge| edge.edge).chain([better]).min().filter(|&e| e != NO_EDGE)
+    (better != NO_EDGE).then_some(better)
 }
 
 /// Why edge `e` is not rightly left out.
 fn explain<K: Key>(graph: &Graph, levels: &[Vec<Link<K>>], e: u32, maximum: bool) -> Flaw {
     let better = edge_at(graph, e);
     let (mut u, mut v) = (better.u, better.v);
-    let mut path = Vec::new();
-    for links in levels.iter() {
-        if u == v {
-            break;
-        }
+    let mut largest = K::zeroed().ranked(0);
+    for links in levels {
         let (a, b) = (links[u as usize], links[v as usize]);
         if a.edge == NO_EDGE || b.edge == NO_EDGE {
             return Flaw::Missing(better);
         }
-        path.extend([a.ranked(), b.ranked()]);
+        largest = largest.max(a.ranked()).max(b.ranked());
         (u, v) = (a.up, b.up);
+        if u == v {
+            break;
+        }
     }
-    match path.into_iter().max() {
-        Some(largest) if u == v => Flaw::NotMinimum { chosen: edge_at(graph, K::edge(largest)), better, maximum },
-        _ => Flaw::Missing(better),
-    }
+    Flaw::NotMinimum { chosen: edge_at(graph, K::edge(largest)), better, maximum }
 }

@@ -122,11 +122,19 @@ impl Weights<'_> {
     /// The first edge whose weight is NaN.
     pub(crate) fn first_nan(&self) -> Option<usize> {
         match self {
-            Weights::F32(w) => w.par_iter().position_first(|w| w.is_nan()),
-            Weights::F64(w) => w.par_iter().position_first(|w| w.is_nan()),
+            Weights::F32(w) => first(w, |w| w.is_nan()),
+            Weights::F64(w) => first(w, |w| w.is_nan()),
             _ => None,
         }
     }
+}
+
+/// The first item that is wrong. None is the rule, so whole chunks are looked through without a branch per item.
+pub(crate) fn first<T: Copy + Sync>(items: &[T], is_wrong: impl Fn(T) -> bool + Sync) -> Option<usize> {
+    const CHUNK: usize = 1 << 14;
+    let wrong = |chunk: &[T]| chunk.iter().fold(false, |any, &item| any | is_wrong(item));
+    let chunk = items.par_chunks(CHUNK).position_first(wrong)? * CHUNK;
+    items[chunk..].iter().position(|&item| is_wrong(item)).map(|at| chunk + at)
 }
 
 impl fmt::Display for Weight {

@@ -80,6 +80,7 @@ impl Compression {
             }
             Self::Zstd => {
                 let mut encoder = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.multithread(threads())?;
                 write(&mut encoder)?;
                 encoder.finish()?;
             }
@@ -89,11 +90,18 @@ impl Compression {
                 encoder.finish()?;
             }
             Self::Xz => {
-                let mut encoder = liblzma::write::XzEncoder::new(out, 6);
+                let stream = liblzma::stream::MtStreamBuilder::new().threads(threads()).preset(6).encoder();
+                let stream = stream.map_err(io::Error::from)?;
+                let mut encoder = liblzma::write::XzEncoder::new_stream(out, stream);
                 write(&mut encoder)?;
                 encoder.finish()?;
             }
         }
         Ok(())
     }
+}
+
+/// Threads for the compressors that can use several.
+fn threads() -> u32 {
+    rayon::current_num_threads().min(64) as u32
 }

@@ -137,7 +137,11 @@ impl<const DELIMITER: u8> Lines for Table<DELIMITER> {
                 return Err(format!("unexpected {} in column {}", shown(cursor.token()), column + 1));
             }
         }
-        cursor.skip_line();
+        if cursor.byte() == DELIMITER {
+            cursor.skip_line();
+        } else {
+            cursor.end_line()?;
+        }
         part.push(u, v, w);
         Ok(Then::Next)
     }

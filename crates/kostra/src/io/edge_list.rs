@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::Ids;
-use super::edges::{Edges, Lines, Then, parse};
+use super::edges::{Edges, Lines, Then, largest, parse};
 use super::scan::{Cursor, Line};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -92,8 +92,8 @@ pub(super) fn intern(name: &[u8], part: &mut Edges) -> Line<u32> {
 
 /// Whether `# Nodes: N` must be written: the ids alone would not show all vertices.
 pub(super) fn needs_count(graph: &Graph) -> bool {
-    let largest = graph.sources().iter().chain(graph.targets()).max();
-    graph.names().is_none() && (graph.edges() == 0 || largest.map_or(0, |&v| v as usize + 1) < graph.vertices())
+    let shown = largest(graph.sources()).max(largest(graph.targets())).map_or(0, |v| v as usize + 1);
+    graph.names().is_none() && (graph.edges() == 0 || shown < graph.vertices())
 }
 
 pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {

@@ -6,6 +6,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use rayon::prelude::*;
+
 use super::scan::{Cursor, Line};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -151,14 +153,18 @@ impl Edges {
     /// The graph of a list of edges: one more vertex than the largest id, or `at_least` as many.
     pub(super) fn into_listed_graph(self, at_least: u64, source: &Source) -> Result<Graph<'static>> {
         let vertices = if self.names.is_empty() {
-            let largest = self.src.iter().chain(&self.dst).max();
-            at_least.max(largest.map_or(0, |&v| u64::from(v) + 1))
+            at_least.max(largest(&self.src).max(largest(&self.dst)).map_or(0, |v| u64::from(v) + 1))
         } else {
             self.names.len() as u64
         };
         check_waste(vertices, self.entries, source)?;
         self.into_graph(vertices, source)
     }
+}
+
+/// The largest id, on all threads.
+pub(super) fn largest(ends: &[u32]) -> Option<u32> {
+    ends.par_chunks(1 << 16).map(|part| part.iter().copied().fold(0, u32::max)).max()
 }
 
 fn retain<T: Copy>(items: &mut Vec<T>, wanted: &[bool]) {
@@ -247,7 +253,8 @@ fn parse_keeping<L: Lines>(source: &mut Source, lines: &L, keep: Keep) -> Result
                 Ok(None) => return,
                 Ok(Some(place)) => {
                     part.row = place.row;
-                    parse_block(&block, lines, &mut part).map_err(|(line, what)| Wrong::Line(place.line + line, what))
+                    parse_block(&block[..place.len], lines, &mut part)
+                        .map_err(|(line, what)| Wrong::Line(place.line + line, what))
                 }
                 Err(error) => Err(Wrong::Other(error)),
             };
@@ -430,32 +437,26 @@ fn bits(weight: Weight) -> u64 {
 }
 
 /// A commutative hash that is zero when the arcs read so far are symmetric as a multiset of (u, v, w): each arc adds the
-/// hash of its unordered pair, or takes it away when it runs downwards. 128 bits, so chance does not pass for proof.
+/// hash of its unordered pair, or takes it away when it runs downwards. 64 well-mixed bits: chance does not pass for proof.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Balance {
-    low: u64,
-    high: u64,
-}
+pub(super) struct Balance(u64);
 
 impl Balance {
     #[inline(always)]
     pub(super) fn add(&mut self, u: u32, v: u32, weight: u64) {
         let pair = u64::from(u.min(v)) << 32 | u64::from(u.max(v));
-        let low = mix(pair ^ mix(weight.wrapping_add(0x9e37_79b9_7f4a_7c15)));
-        let high = mix(low ^ 0x2545_f491_4f6c_dd1d);
-        // A self-loop is its own mirror and counts for nothing: the sign is -1, 0 or 1.
-        let sign = u64::from(u < v).wrapping_sub(u64::from(u > v));
-        self.low = self.low.wrapping_add(low.wrapping_mul(sign));
-        self.high = self.high.wrapping_add(high.wrapping_mul(sign));
+        let hash = mix(pair ^ weight.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // A self-loop is its own mirror and counts for nothing.
+        let signed = if u < v { hash } else { hash.wrapping_neg() };
+        self.0 = self.0.wrapping_add(if u == v { 0 } else { signed });
     }
 
     pub(super) fn join(&mut self, other: Self) {
-        self.low = self.low.wrapping_add(other.low);
-        self.high = self.high.wrapping_add(other.high);
+        self.0 = self.0.wrapping_add(other.0);
     }
 
     pub(super) fn is_symmetric(&self) -> bool {
-        self.low == 0 && self.high == 0
+        self.0 == 0
     }
 }
 

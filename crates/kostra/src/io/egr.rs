@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::rows::{Rows, edges_of, u32_at};
+use super::rows::{Rows, edges_of, items, u32_at};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::csr::Csr;
@@ -40,17 +40,20 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
         });
     };
     let (vertices, arcs) = (u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize);
-    let targets = HEADER as usize + 4 * (vertices + 1);
+    let at = HEADER as usize + 4 * (vertices + 1);
+    let (starts, targets, weights) = (
+        items::<u32>(&bytes[HEADER as usize..at]),
+        items(&bytes[at..at + 4 * arcs]),
+        items::<i32>(&bytes[at + 4 * arcs..]),
+    );
     let rows = Rows {
         file,
         vertices,
-        arcs,
-        end: |v| u32_at(&bytes, HEADER as usize + 4 * (v + 1)).into(),
-        target: |arc| u32_at(&bytes, targets + 4 * arc),
-        weight: |arc| u32_at(&bytes, targets + 4 * (arcs + arc)) as i32,
-        weighted,
+        end: |v: usize| u64::from(starts[v + 1]),
+        targets: &targets,
+        weights: &weights,
         ends_at: (HEADER + 4, 4),
-        targets_at: targets as u64,
+        targets_at: at as u64,
     };
     let (src, dst, weights) = edges_of(&rows, &watch)?;
     Graph::from_edges(vertices, src, dst, if weighted { weights.into() } else { Weights::Unit })

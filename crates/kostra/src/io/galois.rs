@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::egr::write_u32;
-use super::rows::{Rows, edges_of, u32_at, u64_at};
+use super::rows::{Rows, edges_of, items, u64_at};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::csr::Csr;
@@ -50,20 +50,20 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
             return Err(Error::TooLarge { what, count });
         }
     }
-    let (vertices, arcs, targets, data) = (vertices as usize, arcs as usize, targets as usize, data as usize);
-    let end = |v| u64_at(&bytes, HEADER + 8 * v);
-    let target = |arc| u32_at(&bytes, targets + 4 * arc);
-    let (ends_at, targets_at, weighted) = ((HEADER as u64, 8), targets as u64, datum > 0);
+    let (vertices, arcs, targets_at, data_at) = (vertices as usize, arcs as usize, targets as usize, data as usize);
+    let ends = items::<u64>(&bytes[HEADER..targets_at]);
+    let targets = items(&bytes[targets_at..targets_at + 4 * arcs]);
+    let data = &bytes[data_at.min(bytes.len())..];
+    let end = |v: usize| ends[v];
+    let (ends_at, targets, targets_at) = ((HEADER as u64, 8), &*targets, targets_at as u64);
     let (src, dst, weights) = if datum == 8 {
-        let weight = |arc| u64_at(&bytes, data + 8 * arc) as i64;
-        let rows = Rows { file, vertices, arcs, end, target, weight, weighted, ends_at, targets_at };
+        let rows = Rows { file, vertices, end, targets, weights: &items::<i64>(data), ends_at, targets_at };
         let (src, dst, weights) = edges_of(&rows, &watch)?;
         (src, dst, Weights::from(weights))
     } else {
-        let weight = |arc| u32_at(&bytes, data + 4 * arc);
-        let rows = Rows { file, vertices, arcs, end, target, weight, weighted, ends_at, targets_at };
+        let rows = Rows { file, vertices, end, targets, weights: &items::<u32>(data), ends_at, targets_at };
         let (src, dst, weights) = edges_of(&rows, &watch)?;
-        (src, dst, if weighted { weights.into() } else { Weights::Unit })
+        (src, dst, if datum > 0 { weights.into() } else { Weights::Unit })
     };
     Graph::from_edges(vertices, src, dst, weights)
 }

@@ -41,6 +41,8 @@ pub(super) struct Source {
 
 /// Where a block of lines stands in its file.
 pub(super) struct Place {
+    /// Its length, padding included.
+    pub(super) len: usize,
     /// The number of the block's first line, counted from 0.
     pub(super) line: u64,
     /// How many lines before it do not begin with `%`.
@@ -163,21 +165,13 @@ impl Source {
             self.pending.drain(..self.taken);
             self.taken = 0;
         }
-        let mut len = self.pending.len();
-        self.pending.resize(wanted.max(len), 0);
-        let outcome = loop {
-            if self.ended || len >= wanted {
-                break Ok(());
-            }
-            match self.reader.read(&mut self.pending[len..]) {
-                Ok(0) => self.ended = true,
-                Ok(count) => len += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(self.read_error(error)),
-            }
-        };
-        self.pending.truncate(len);
-        outcome
+        let filled = self.pending.len();
+        let mut pending = std::mem::take(&mut self.pending);
+        grow(&mut pending, wanted);
+        let outcome = self.read_into(&mut pending, filled);
+        pending.truncate(*outcome.as_ref().unwrap_or(&filled));
+        self.pending = pending;
+        outcome.map(|_| ())
     }
 
     fn read_error(&self, source: io::Error) -> Error {
@@ -245,13 +239,17 @@ impl Source {
     }
 
     /// Takes the next block of whole lines, none longer than `longest_line`, with padding behind it; `None` at the end.
+    ///
+    /// Bytes are read straight into the block, which is kept at its full length so that it is zeroed only once; the
+    /// unfinished line at its end waits for the next.
     pub(super) fn next_block(&mut self, block: &mut Vec<u8>, longest_line: usize) -> Result<Option<Place>> {
-        let mut wanted = BLOCK;
-        let len = loop {
-            let bytes = self.peek(wanted)?;
-            let bytes = &bytes[..bytes.len().min(wanted)];
-            match memchr::memrchr(b'\n', bytes) {
-                _ if bytes.len() < wanted => break bytes.len(),
+        let (mut wanted, mut filled) = (BLOCK.max(self.pending.len() - self.taken), self.pending.len() - self.taken);
+        grow(block, wanted + 1 + PADDING);
+        block[..filled].copy_from_slice(&self.pending[self.taken..]);
+        let mut len = loop {
+            filled = self.read_into(&mut block[..wanted], filled)?;
+            match memchr::memrchr(b'\n', &block[..filled]) {
+                _ if filled < wanted => break filled,
                 Some(end) => break end + 1,
                 None if wanted >= longest_line => {
                     self.lines += 1;
@@ -259,25 +257,42 @@ impl Source {
                 }
                 None => wanted *= 2,
             }
+            grow(block, wanted + 1 + PADDING);
         };
+        self.pending.clear();
+        self.pending.extend_from_slice(&block[len..filled]);
+        self.taken = 0;
+        self.offset += len as u64;
         if len == 0 {
             return Ok(None);
         }
-        block.clear();
-        block.extend_from_slice(&self.pending[self.taken..self.taken + len]);
-        self.take(len);
-        if block.last() != Some(&b'\n') {
-            block.push(b'\n');
+        if block[len - 1] != b'\n' {
+            block[len] = b'\n';
+            len += 1;
         }
-        let place = Place { line: self.lines, row: self.rows };
-        let lines = memchr::memchr_iter(b'\n', block).count() as u64;
-        let comments = memchr::memmem::find_iter(block, b"\n%").count() as u64 + u64::from(block[0] == b'%');
+        block[len..len + PADDING].fill(b'\n');
+        let text = &block[..len];
+        let lines = memchr::memchr_iter(b'\n', text).count() as u64;
+        let comments = memchr::memmem::find_iter(text, b"\n%").count() as u64 + u64::from(text[0] == b'%');
+        let place = Place { len: len + PADDING, line: self.lines, row: self.rows };
         self.lines += lines;
         self.rows += lines - comments;
-        block.extend_from_slice(&[b'\n'; PADDING]);
         // Relaxed: a number to show, nothing depends on it.
         self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
         Ok(Some(place))
+    }
+
+    /// Reads until the buffer is full or the input ends; `filled` bytes of it are there already.
+    fn read_into(&mut self, buffer: &mut [u8], mut filled: usize) -> Result<usize> {
+        while !self.ended && filled < buffer.len() {
+            match self.reader.read(&mut buffer[filled..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.read_error(error)),
+            }
+        }
+        Ok(filled)
     }
 
     /// The whole input at once: mapped where it is a plain file, else read.
@@ -317,6 +332,12 @@ impl std::ops::Deref for Whole {
             Whole::Mapped(map) => map,
             Whole::Owned(bytes) => bytes,
         }
+    }
+}
+
+fn grow(buffer: &mut Vec<u8>, len: usize) {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
     }
 }
 

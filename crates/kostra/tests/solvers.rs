@@ -1,0 +1,167 @@
+//! Every algorithm on every device with any number of threads, against the oracle.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use common::{Case, Values, any_case, mix, number, oracle, random, seeds};
+use kostra::{Algorithm, Device, Error, Forest, Run, Watch, solve, verify};
+use proptest::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+static POOLS: LazyLock<[ThreadPool; 3]> =
+    LazyLock::new(|| [1, 2, 5].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
+
+static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
+    let mut devices = vec![Device::Cpu];
+    match Device::cuda(0) {
+        Ok(device) => devices.push(device),
+        Err(reason) => eprintln!("skipped: {reason}"),
+    }
+    devices
+});
+
+/// Solves in every way there is and hands each forest over with the way's name.
+fn for_each_way(case: &Case, maximum: bool, check: impl Fn(&str, Forest)) {
+    let ways = DEVICES.iter().flat_map(|&device| Algorithm::ALL.map(|algorithm| (device, algorithm)));
+    for (pool, (device, algorithm)) in POOLS.iter().flat_map(|pool| ways.clone().map(move |way| (pool, way))) {
+        let run = Run::new(algorithm.name()).unwrap().on(device).maximum(maximum).with_stats(true);
+        let way = format!(
+            "{} on {device:?} with {} threads, maximum {maximum}, of {}",
+            algorithm.name(),
+            pool.current_num_threads(),
+            case.name
+        );
+        // A graph of its own each time: adjacency lists are built anew, by this pool.
+        check(&way, pool.install(|| solve(&case.graph(), &run)).unwrap());
+    }
+}
+
+fn check(case: &Case) {
+    let all: Vec<u32> = (0..case.m() as u32).collect();
+    for maximum in [false, true] {
+        let (edges, trees) = oracle(case, &all, maximum);
+        let labels = number(&trees);
+        for_each_way(case, maximum, |way, forest| {
+            assert_eq!(forest.edges(), edges, "{way}");
+            assert_eq!(forest.len(), edges.len(), "{way}");
+            assert_eq!(forest.trees(), case.n - edges.len(), "{way}");
+            // NaN, the sum of both infinities, is not equal to itself.
+            assert_eq!(forest.weight().to_string(), case.total(&edges).to_string(), "{way}");
+            assert_eq!(forest.labels(&case.graph()), labels, "{way}");
+        });
+    }
+}
+
+#[test]
+fn seeds_of_every_nasty_shape() {
+    seeds().iter().for_each(check);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn small_graphs_full_of_ties(case in any_case()) {
+        check(&case);
+    }
+}
+
+/// Large enough for work to be shared out; the oracle is too slow here, so the verifier stands in.
+fn check_large(case: &Case) {
+    for maximum in [false, true] {
+        let first = std::cell::OnceCell::new();
+        for_each_way(case, maximum, |way, forest| {
+            let first = first.get_or_init(|| {
+                verify(&case.graph(), forest.edges(), maximum, &Watch::new()).unwrap();
+                forest.clone()
+            });
+            assert!(forest.edges() == first.edges(), "{way}");
+            assert_eq!(forest.digest(), first.digest(), "{way}");
+        });
+    }
+}
+
+#[test]
+fn large_graphs() {
+    let draw = |count: u64, range: u64| (0..count).map(move |e| mix(e + 1_000_000_007) % range);
+    check_large(&random(50_000, 300_000, Values::U32(draw(300_000, 1000).map(|w| w as u32).collect())));
+    check_large(&random(50_000, 60_000, Values::F64(draw(60_000, 1 << 50).map(|w| w as f64 - 1e15).collect())));
+    check_large(&random(300, 100_000, Values::F32(draw(100_000, 1 << 20).map(|w| w as f32 / -7.0).collect())));
+}
+
+#[test]
+fn more_edges_than_kruskal_sorts_in_one_go() {
+    let m = (1 << 20) + (1 << 18);
+    let case = random(20_000, m, Values::U32((0..m as u64).map(|e| mix(e) as u32 >> 8).collect()));
+    let graph = case.graph();
+    let [kruskal, boruvka] = ["kruskal", "boruvka"].map(|name| solve(&graph, &Run::new(name).unwrap()).unwrap());
+    assert!(kruskal.edges() == boruvka.edges());
+}
+
+#[test]
+fn digests_are_xxh3_of_the_ids() {
+    // xxhash.xxh3_64(b"".join(struct.pack("<Q", e) for e in [0, 1, 3, 4, 5, 6, 8])).hexdigest(), with python-xxhash
+    let ends = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 3), (6, 7), (7, 7)];
+    let case = Case::new("digest", 8, ends, Values::Unit);
+    for_each_way(&case, false, |way, forest| {
+        assert_eq!(forest.edges(), [0, 1, 3, 4, 5, 6, 8], "{way}");
+        assert_eq!(format!("{:016x}", forest.digest()), "912df63fc35b88e0", "{way}");
+    });
+    // xxhash.xxh3_64(b"").hexdigest()
+    let none = Case::new("digest of none", 8, [], Values::Unit);
+    for_each_way(&none, false, |way, forest| {
+        assert_eq!(format!("{:016x}", forest.digest()), "2d06800538d394c2", "{way}");
+    });
+}
+
+#[test]
+fn statistics_come_only_when_asked_for() {
+    let case = random(1000, 5000, Values::Unit);
+    for_each_way(&case, false, |way, forest| {
+        let stats = forest.stats().unwrap();
+        assert!(!stats.facts.is_empty() || !stats.rounds.is_empty(), "{way}");
+    });
+    assert_eq!(solve(&case.graph(), &Run::default()).unwrap().stats(), None);
+}
+
+#[test]
+fn a_set_flag_ends_every_algorithm() {
+    let case = random(5_000, 20_000, Values::I64((0..20_000).map(|e| mix(e) as i64).collect()));
+    let graph = case.graph();
+    for algorithm in Algorithm::ALL {
+        // Stop at the first report, at the second and so on, until a solve has no more to make.
+        for reports in 1.. {
+            let (stop, left) = (Arc::new(AtomicBool::new(false)), std::sync::atomic::AtomicU32::new(reports));
+            let flag = Arc::clone(&stop);
+            let watch = Watch::new().stop_when(stop).report_to(move |progress| {
+                assert!(progress.done <= progress.total);
+                if left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            });
+            let run = Run::new(algorithm.name()).unwrap().watched_by(watch);
+            match solve(&graph, &run) {
+                Err(Error::Cancelled) => {}
+                Ok(_) => {
+                    assert!(reports > 1, "{} never reports", algorithm.name());
+                    break;
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn auto_stands_for_an_algorithm() {
+    for case in seeds() {
+        let graph = case.graph();
+        for algorithm in Algorithm::ALL {
+            let resolved = kostra::cpu::resolve(&graph, &Run::new(algorithm.name()).unwrap());
+            assert_eq!(resolved == algorithm, algorithm != Algorithm::Auto);
+        }
+    }
+}
