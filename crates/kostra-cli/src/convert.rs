@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use kostra::io::{Ids, WriteOptions, check_writable, write_names, write_with};
+use kostra::io::{Ids, WriteOptions, check_graph_output, check_writable, write_names, write_with};
 
+use crate::console::{Console, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::Reading;
-use crate::session::{Session, is_dash};
 use crate::summary::Summary;
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ pub(crate) struct Convert {
 
 impl Convert {
     /// Reads, writes, tells.
-    pub(crate) fn run(&self, session: &Session) -> Result<Summary, Failure> {
+    pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
         if let Some(names) = &self.names {
             if self.reading.ids != Ids::Sparse {
                 return Err(Failure::usage("convert", "--names needs --ids sparse: dense ids have no names"));
@@ -50,17 +50,18 @@ impl Convert {
                 return Err(Failure::usage("convert", "only one of OUT and --names can go to standard output"));
             }
         }
-        [Some(&self.output), self.names.as_ref()].into_iter().flatten().try_for_each(check_writable)?;
-        let loaded = self.reading.load(&self.input, session)?;
+        // Beside a file of names stand the numbers that it explains.
+        let numbers = self.names.is_some();
+        let options = WriteOptions { format: self.to.clone(), numbers, watch: console.watch().clone() };
+        check_graph_output(&self.output, &options)?;
+        self.names.iter().try_for_each(check_writable)?;
+        let loaded = self.reading.load(&self.input, console)?;
         let graph = &loaded.graph;
 
         let start = Instant::now();
-        // Beside a file of names stand the numbers that it explains.
-        let numbers = self.names.is_some();
-        let options = WriteOptions { format: self.to.clone(), numbers, watch: session.watch().clone() };
-        session.writing(&self.output, || write_with(graph, &self.output, &options))?;
+        console.writing(&self.output, || write_with(graph, &self.output, &options))?;
         if let Some(names) = &self.names {
-            session.writing(names, || write_names(graph, names, session.watch()))?;
+            console.writing(names, || write_names(graph, names, console.watch()))?;
         }
         if is_dash(&self.output) || self.names.as_deref().is_some_and(is_dash) {
             return Ok(Summary::nothing());

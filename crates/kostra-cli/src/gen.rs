@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use clap::Args;
 use kostra::generate::generate_watched;
-use kostra::io::{WriteOptions, check_writable, write_with};
+use kostra::io::{WriteOptions, check_graph_output, write_with};
 
+use crate::console::{Console, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::Threads;
-use crate::session::{Session, is_dash};
 use crate::summary::Summary;
 
 const SPECS: &str = "\
@@ -55,17 +55,17 @@ pub(crate) struct Gen {
 
 impl Gen {
     /// Generates, writes, tells.
-    pub(crate) fn run(&self, session: &Session) -> Result<Summary, Failure> {
-        check_writable(&self.output)?;
+    pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
+        let options =
+            WriteOptions { format: self.format.clone(), watch: console.watch().clone(), ..WriteOptions::default() };
+        check_graph_output(&self.output, &options)?;
         self.threads.start()?;
         let start = Instant::now();
-        let graph = generate_watched(&self.spec, session.watch())?;
+        let graph = generate_watched(&self.spec, console.watch())?;
         let generated = start.elapsed();
 
         let start = Instant::now();
-        let options =
-            WriteOptions { format: self.format.clone(), watch: session.watch().clone(), ..WriteOptions::default() };
-        session.writing(&self.output, || write_with(&graph, &self.output, &options))?;
+        console.writing(&self.output, || write_with(&graph, &self.output, &options))?;
         if is_dash(&self.output) {
             return Ok(Summary::nothing());
         }

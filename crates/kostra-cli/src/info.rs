@@ -8,11 +8,11 @@ use kostra::{AnyKeys, Graph, Key, Keys, Run, Watch, Weight, Weights};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::Input;
 use crate::json::{self, Number};
-use crate::session::Session;
 use crate::summary::Summary;
 
 /// The longest bar of the histogram, in characters.
@@ -79,9 +79,9 @@ struct WeightRange {
 
 impl Info {
     /// Reads, counts, tells.
-    pub(crate) fn run(&self, session: &Session) -> Result<Summary, Failure> {
-        let loaded = self.input.load(session)?;
-        let facts = facts(&loaded.name, &loaded.graph, session.watch())?;
+    pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
+        let loaded = self.input.load(console)?;
+        let facts = facts(&loaded.name, &loaded.graph, console.watch())?;
         Ok(Summary::new(if self.json { json::line(&facts)? } else { facts.text() }))
     }
 }

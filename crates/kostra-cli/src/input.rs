@@ -9,7 +9,7 @@ use kostra::generate::{generate_watched, is_spec};
 use kostra::io::{Format, Ids, ReadOptions, read_with};
 use kostra::{Graph, WeightRule};
 
-use crate::session::{Session, is_dash};
+use crate::console::{Console, is_dash};
 
 /// More threads than the largest machines have cores are a slip of the finger: 5000 need half a minute to start on two
 /// cores, 70,000 did not in a minute.
@@ -63,23 +63,23 @@ pub(crate) struct Loaded {
 
 impl Input {
     /// Reads or generates the graph.
-    pub(crate) fn load(&self, session: &Session) -> kostra::Result<Loaded> {
-        self.reading.load(&self.graph, session)
+    pub(crate) fn load(&self, console: &Console) -> kostra::Result<Loaded> {
+        self.reading.load(&self.graph, console)
     }
 }
 
 impl Reading {
     /// Reads or generates the graph of that name. An existing file wins over a SPEC.
-    pub(crate) fn load(&self, name: &Path, session: &Session) -> kostra::Result<Loaded> {
+    pub(crate) fn load(&self, name: &Path, console: &Console) -> kostra::Result<Loaded> {
         let rule = self.weights.as_deref().map(str::parse::<WeightRule>).transpose()?;
         self.threads.start()?;
         let start = Instant::now();
         let spec = name.to_str().filter(|text| !is_dash(name) && !name.exists() && looks_like_spec(text));
         let graph = match spec {
-            Some(spec) => generate_watched(spec, session.watch())?,
+            Some(spec) => generate_watched(spec, console.watch())?,
             None => {
-                let options = ReadOptions { format: self.format, ids: self.ids, watch: session.watch().clone() };
-                session.reading(name, || read_with(name, &options))?
+                let options = ReadOptions { format: self.format, ids: self.ids, watch: console.watch().clone() };
+                console.reading(name, || read_with(name, &options))?
             }
         };
         let graph = match rule {

@@ -1,10 +1,11 @@
 //! The `kostra` program: minimum spanning forests from the command line.
 //!
-//! Each subcommand has a file of its own, does its work with a [`Session`] and returns a [`Summary`]. This file turns
+//! Each subcommand has a file of its own, does its work with a [`Console`] and returns a [`Summary`]. This file turns
 //! the outcome into output and an exit status, and is the only one that does.
 
 mod algorithms;
 mod completions;
+mod console;
 mod convert;
 mod failure;
 mod r#gen;
@@ -14,7 +15,6 @@ mod input;
 mod interrupt;
 mod json;
 mod progress;
-mod session;
 mod solve;
 mod summary;
 mod verify;
@@ -24,8 +24,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::console::Console;
 use crate::failure::Failure;
-use crate::session::Session;
 use crate::summary::Summary;
 
 /// Exit status: it could not be done. (0 is done; 2 is wrong usage, which clap reports.)
@@ -63,13 +63,13 @@ enum Command {
 }
 
 impl Command {
-    fn run(&self, session: &Session) -> Result<Summary, Failure> {
+    fn run(&self, console: &Console) -> Result<Summary, Failure> {
         match self {
-            Command::Solve(command) => command.run(session),
-            Command::Gen(command) => command.run(session),
-            Command::Convert(command) => command.run(session),
-            Command::Info(command) => command.run(session),
-            Command::Verify(command) => command.run(session),
+            Command::Solve(command) => command.run(console),
+            Command::Gen(command) => command.run(console),
+            Command::Convert(command) => command.run(console),
+            Command::Info(command) => command.run(console),
+            Command::Verify(command) => command.run(console),
             Command::Algorithms(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
@@ -78,9 +78,9 @@ impl Command {
 
 fn main() -> ExitCode {
     let command = Kostra::parse().command;
-    let session = Session::start();
-    let outcome = command.run(&session);
-    session.end();
+    let console = Console::start();
+    let outcome = command.run(&console);
+    console.end();
     match outcome.and_then(|summary| summary.print()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(error)) => error.exit(),

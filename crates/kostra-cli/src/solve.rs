@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use kostra::cpu::resolve;
-use kostra::io::{WriteOptions, check_writable, write_forest, write_labels};
+use kostra::io::{WriteOptions, check_forest_output, check_writable, write_forest, write_labels};
 use kostra::{Device, Forest, Graph, Run, Stats};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::console::{Console, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::{Input, Loaded};
 use crate::json::{self, Number};
-use crate::session::{Session, is_dash};
 use crate::summary::Summary;
 
 const EXAMPLES: &str = "\
@@ -77,29 +77,30 @@ struct Solved<'a> {
 
 impl Solve {
     /// Reads, solves, proves, writes; then tells.
-    pub(crate) fn run(&self, session: &Session) -> Result<Summary, Failure> {
+    pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
         let data_on_stdout = self.data_on_stdout()?;
         let device: Device = self.device.parse()?;
         let run = Run::new(&self.algorithm)?
             .on(device)
             .maximum(self.maximum)
             .with_stats(self.stats)
-            .watched_by(session.watch().clone());
+            .watched_by(console.watch().clone());
 
-        [&self.output, &self.labels].into_iter().flatten().try_for_each(check_writable)?;
-        let loaded = self.input.load(session)?;
+        self.output.iter().try_for_each(|path| check_forest_output(path, &WriteOptions::default()))?;
+        self.labels.iter().try_for_each(check_writable)?;
+        let loaded = self.input.load(console)?;
         let graph = &loaded.graph;
         let ran = resolve(graph, &run);
         let mut prepare = Duration::ZERO;
         if ran.starts_from_csr() {
-            session.watch().step("prepare", 0, 0)?;
+            console.watch().step("prepare", 0, 0)?;
             let start = Instant::now();
             graph.csr();
             prepare = start.elapsed();
         }
         let (forest, solve) = solve_repeatedly(graph, &run, self.repeat)?;
         let verify = if self.verify { Some(prove(graph, &forest, &run)?) } else { None };
-        self.write(graph, &forest, session)?;
+        self.write(graph, &forest, console)?;
 
         let device = match device {
             Device::Auto | Device::Cpu => "cpu",
@@ -123,13 +124,13 @@ impl Solve {
         Ok(dashes > 0)
     }
 
-    fn write(&self, graph: &Graph, forest: &Forest, session: &Session) -> kostra::Result<()> {
-        let options = WriteOptions { watch: session.watch().clone(), ..WriteOptions::default() };
+    fn write(&self, graph: &Graph, forest: &Forest, console: &Console) -> kostra::Result<()> {
+        let options = WriteOptions { watch: console.watch().clone(), ..WriteOptions::default() };
         if let Some(path) = &self.output {
-            session.writing(path, || write_forest(graph, forest, path, &options))?;
+            console.writing(path, || write_forest(graph, forest, path, &options))?;
         }
         if let Some(path) = &self.labels {
-            session.writing(path, || write_labels(graph, &forest.labels(graph), path, session.watch()))?;
+            console.writing(path, || write_labels(graph, &forest.labels(graph), path, console.watch()))?;
         }
         Ok(())
     }

@@ -7,11 +7,11 @@ use clap::Args;
 use kostra::io::read_forest;
 use serde::Serialize;
 
+use crate::console::{Console, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::Input;
 use crate::json;
-use crate::session::{Session, is_dash};
 use crate::summary::Summary;
 
 const EXAMPLES: &str = "\
@@ -65,19 +65,19 @@ struct Seconds {
 
 impl Verify {
     /// Reads both, proves, tells.
-    pub(crate) fn run(&self, session: &Session) -> Result<Summary, Failure> {
+    pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
         if is_dash(&self.input.graph) && is_dash(&self.forest) {
             return Err(Failure::usage("verify", "only one of GRAPH and FOREST can come from standard input"));
         }
-        let loaded = self.input.load(session)?;
+        let loaded = self.input.load(console)?;
         let graph = &loaded.graph;
 
         let start = Instant::now();
-        let edges = session.reading(&self.forest, || read_forest(graph, &self.forest, session.watch()))?;
+        let edges = console.reading(&self.forest, || read_forest(graph, &self.forest, console.watch()))?;
         let read = loaded.time + start.elapsed();
 
         let start = Instant::now();
-        kostra::verify(graph, &edges, self.maximum, session.watch())?;
+        kostra::verify(graph, &edges, self.maximum, console.watch())?;
         let verify = start.elapsed();
 
         // A proven forest has as many edges as vertices less trees.

@@ -3,6 +3,8 @@
 //! `cargo bench --bench foundation [-- --small] [-- --out FILE.csv]` prints a table and writes it as CSV. Everything is
 //! the median of several runs in one process; peaks of memory are read from a process of their own.
 
+#![allow(clippy::print_stdout)]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +16,10 @@ const REPEATS: usize = 5;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    match arguments.first().map(String::as_str) {
-        Some("--peak-of-reading") => return print_peak(&arguments[1]),
-        _ => {}
+    if let [flag, path] = &arguments[..]
+        && flag == "--peak-of-reading"
+    {
+        return print_peak(path);
     }
     let value_of = |flag: &str| arguments.iter().position(|a| a == flag).and_then(|at| arguments.get(at + 1));
     let scale = if arguments.iter().any(|a| a == "--small") { 14 } else { 20 };

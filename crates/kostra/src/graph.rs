@@ -44,10 +44,10 @@ impl<'a> Graph<'a> {
     ) -> Result<Self> {
         let (src, dst, weights) = (src.into(), dst.into(), weights.into());
         let edges = src.len();
-        if dst.len() != edges || weights.len().is_some_and(|len| len != edges) {
-            return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.len().unwrap_or(edges) });
+        if dst.len() != edges || weights.count().is_some_and(|count| count != edges) {
+            return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.count().unwrap_or(edges) });
         }
-        if edges >= u32::MAX as usize + 1 {
+        if edges > u32::MAX as usize {
             return Err(Error::TooLarge { what: "edges", count: edges as u64 });
         }
         let Ok(n) = u32::try_from(vertices) else {

@@ -8,6 +8,7 @@ mod forest;
 pub mod generate;
 mod graph;
 pub mod io;
+mod mix;
 mod names;
 mod run;
 mod union_find;

@@ -63,7 +63,7 @@ pub(crate) use each_weights;
 
 impl Weights<'_> {
     /// The number of weights; `None` when there are none and every edge weighs 1.
-    pub fn len(&self) -> Option<usize> {
+    pub fn count(&self) -> Option<usize> {
         each_weights!(self, Unit => None, w => Some(w.len()))
     }
 
@@ -98,6 +98,11 @@ impl Weights<'_> {
             Weights::F32(w) => Weight::Float(w[e].into()),
             Weights::F64(w) => Weight::Float(w[e]),
         }
+    }
+
+    /// The same weights, borrowed.
+    pub fn borrowed(&self) -> Weights<'_> {
+        each_weights!(self, Unit => Weights::Unit, w => Weights::from(&**w))
     }
 
     /// The sum over `edges`, in the order given.
@@ -313,8 +318,8 @@ mod tests {
     fn keys_of(weights: &Weights, maximum: bool) -> Vec<u64> {
         let filler = [7, 1, 9, 3];
         match weights.keys(&filler, maximum) {
-            AnyKeys::Narrow(keys) => (0..weights.len().unwrap_or(4)).map(|e| keys.at(e).into()).collect(),
-            AnyKeys::Wide(keys) => (0..weights.len().unwrap_or(4)).map(|e| keys.at(e)).collect(),
+            AnyKeys::Narrow(keys) => (0..weights.count().unwrap_or(4)).map(|e| keys.at(e).into()).collect(),
+            AnyKeys::Wide(keys) => (0..weights.count().unwrap_or(4)).map(|e| keys.at(e)).collect(),
         }
     }
 

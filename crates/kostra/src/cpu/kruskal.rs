@@ -5,7 +5,7 @@
 //! parallel, the scan is not, and it stops as soon as one tree is left.
 //!
 //! Cost: O(m log m) work and 8 bytes per edge (16 for 64-bit weights), beside 4 per vertex. Prefer it where edges are
-//! few per vertex and order is all that is known about them; where they are many, most of the sort is wasted.
+//! many per vertex, as the scan then stops early, and where they come almost in order.
 //!
 //! J. B. Kruskal, "On the shortest spanning subtree of a graph and the traveling salesman problem", 1956.
 

@@ -1,4 +1,7 @@
 //! The algorithms on the CPU, one per file.
+//!
+//! All return the same forest. Prefer [`boruvka`] where edges are few per vertex and [`kruskal`] where they are many;
+//! `auto` does so. [`prim`] is for comparison, and for graphs whose adjacency lists are there already.
 
 use crate::error::Result;
 use crate::forest::Forest;
@@ -13,17 +16,24 @@ pub use boruvka::boruvka;
 pub use kruskal::kruskal;
 pub use prim::prim;
 
-/// The algorithm that `run` stands for on this graph: the one it names, or what `auto` chooses.
+/// From this many edges per vertex on, `auto` sorts instead of merging: Kruskal stops early then, and its sort is
+/// parallel. Milliseconds of Borůvka and Kruskal on random graphs with uniform u32 weights, 2 threads of an EPYC: 99 and
+/// 238 at 2 edges per vertex (a grid), 413 and 609 at 8, 146 and 162 at 16, 151 and 104 at 32, 148 and 57 at 256. Prim was the
+/// fastest only on a path in order, since it has to build adjacency lists first.
+const DENSE: usize = 16;
+
+/// The algorithm that `run` stands for on this graph: the one it names, or the one that `auto` chooses.
 pub fn resolve(graph: &Graph, run: &Run) -> Algorithm {
-    let _ = graph;
     match run.algorithm() {
-        Algorithm::Auto => Algorithm::Kruskal,
+        Algorithm::Auto if graph.edges() / DENSE > graph.vertices() => Algorithm::Kruskal,
+        Algorithm::Auto => Algorithm::Boruvka,
         named => named,
     }
 }
 
 pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
     match resolve(graph, run) {
+        // `resolve` never gives `Auto`.
         Algorithm::Auto | Algorithm::Kruskal => kruskal(graph, run),
         Algorithm::Prim => prim(graph, run),
         Algorithm::Boruvka => boruvka(graph, run),

@@ -6,7 +6,8 @@
 //! and indexed: each vertex knows its place, so a better edge moves it up rather than entering it twice.
 //!
 //! Cost: O(m + n log n) on most graphs and O(m log n) at worst, on one thread; 20 bytes per vertex (36 for 64-bit
-//! weights), beside the adjacency lists. Prefer it where edges are many per vertex: it never sorts them.
+//! weights), beside the adjacency lists. Prefer it where the lists are there already and neighbours are
+//! close in memory.
 //!
 //! V. Jarník, "O jistém problému minimálním" (on a certain minimal problem), 1930; R. C. Prim, "Shortest connection
 //! networks and some generalizations", 1957.

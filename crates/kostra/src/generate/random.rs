@@ -3,6 +3,8 @@
 //! So any thread may draw any part of a graph, in any order, and the graph is the same. Floats are made with exact
 //! operations only, so it is the same on every machine, too.
 
+use crate::mix::mix;
+
 /// 2^64 divided by the golden ratio: steps through all 64-bit numbers, far apart.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -53,14 +55,6 @@ pub(super) fn other(bits: u64, n: u32, v: u32) -> u32 {
 #[inline]
 pub(super) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// The finaliser of SplitMix64 (Stafford's variant 13): a bijection that lets every bit of `x` flip every other.
-#[inline]
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// A bijection on the numbers of `bits` bits that looks random: rounds of odd multiply, add and xor-shift, each of

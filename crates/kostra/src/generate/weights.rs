@@ -241,7 +241,7 @@ mod tests {
         let graph = Graph::from_edges(1 << 31, &[0], &[1], Weights::Unit).unwrap();
         assert!("ecl".parse::<WeightRule>().unwrap().weights(&graph).is_err());
         let graph = Graph::from_edges(0, &[], &[], Weights::Unit).unwrap();
-        assert_eq!("ecl".parse::<WeightRule>().unwrap().weights(&graph).unwrap().len(), Some(0));
+        assert_eq!("ecl".parse::<WeightRule>().unwrap().weights(&graph).unwrap().count(), Some(0));
     }
 
     #[test]

@@ -3,6 +3,10 @@
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
+/// Bytes that a thread compresses at a time. What is begun is finished also when the writing is stopped, so it is less
+/// than the 24 MiB that the preset would take.
+const XZ_BLOCK: u64 = 4 << 20;
+
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
@@ -90,7 +94,8 @@ impl Compression {
                 encoder.finish()?;
             }
             Self::Xz => {
-                let stream = liblzma::stream::MtStreamBuilder::new().threads(threads()).preset(6).encoder();
+                let mut builder = liblzma::stream::MtStreamBuilder::new();
+                let stream = builder.threads(threads()).preset(6).block_size(XZ_BLOCK).encoder();
                 let stream = stream.map_err(io::Error::from)?;
                 let mut encoder = liblzma::write::XzEncoder::new_stream(out, stream);
                 write(&mut encoder)?;

@@ -1,7 +1,8 @@
 //! Tables of edges, separated by commas, semicolons or tabs, with or without a header row.
 //!
 //! With a header the columns are found by their names ([`SOURCES`], [`TARGETS`], [`WEIGHTS`]); without one, or when the
-//! names say nothing, they are the first, second and third. Other columns are stepped over. Cells may be quoted; a line
+//! names say nothing, they are the first, second and third. A single column beside the endpoints is the weight,
+//! whatever its name; where there are several, one must be named as it. Other columns are stepped over. Cells may be quoted; a line
 //! break inside quotes is not possible, because lines are parsed on many threads.
 
 use std::borrow::Cow;
@@ -66,10 +67,11 @@ fn read_table<const DELIMITER: u8>(
         return Err(source.error_at(source.lines_taken(), what.into()));
     }
     let columns = match find_columns(&cells, ids) {
-        Some(columns) => {
+        Some(Ok(columns)) => {
             source.next_line()?;
             columns
         }
+        Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
         None => Columns { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
     parse(source, &Table::<DELIMITER> { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
@@ -86,18 +88,33 @@ struct Columns {
 const FIRST_THREE: Columns = Columns { source: 0, target: 1, weight: Some(2) };
 
 /// The columns if the first row is a header, `None` if it is data.
-fn find_columns(cells: &[String], ids: Ids) -> Option<Columns> {
+fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Columns>> {
     let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
-    if let (Some(source), Some(target)) = (find(&SOURCES), find(&TARGETS)) {
-        return Some(Columns { source, target, weight: find(&WEIGHTS) });
-    }
     let is_number = |cell: &String| parse_weight(cell.as_bytes()).is_ok();
-    let is_header = match ids {
-        Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
-        // Names may look like anything; a weight does not.
-        Ids::Sparse => cells.get(2).is_some_and(|cell| !is_number(cell)),
+    let (source, target) = match (find(&SOURCES), find(&TARGETS)) {
+        (Some(source), Some(target)) => (source, target),
+        _ => {
+            let is_header = match ids {
+                Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
+                // Names may look like anything; a weight does not.
+                Ids::Sparse => cells.get(2).is_some_and(|cell| !is_number(cell)),
+            };
+            is_header.then_some((FIRST_THREE.source, FIRST_THREE.target))?
+        }
     };
-    is_header.then(|| Columns { weight: find(&WEIGHTS).or((cells.len() > 2).then_some(2)), ..FIRST_THREE })
+    let mut others = (0..cells.len()).filter(|&column| column != source && column != target);
+    let weight = match (find(&WEIGHTS), others.next(), others.next()) {
+        (Some(weight), ..) => Some(weight),
+        // Whatever it is called, it can be nothing else.
+        (None, only, None) => only,
+        (None, ..) => {
+            return Some(Err(format!(
+                "no column is named as a weight ({}); rename it, or leave only the two of the endpoints",
+                WEIGHTS.join(", ")
+            )));
+        }
+    };
+    Some(Ok(Columns { source, target, weight }))
 }
 
 struct Table<const DELIMITER: u8> {

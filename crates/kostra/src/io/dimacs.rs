@@ -97,8 +97,7 @@ struct Arcs {
 impl Lines for Arcs {
     #[inline(always)]
     fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
-        if cursor.byte() == b'a' {
-            cursor.step();
+        if cursor.take_mark(b'a') {
             let (u, v) = (cursor.vertex(1, self.vertices)?, cursor.vertex(1, self.vertices)?);
             let w = cursor.weight()?;
             cursor.end_line()?;
@@ -121,13 +120,10 @@ impl Lines for Listed {
     #[inline(always)]
     fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
         let is_edge = match self.mark {
-            Some(mark) => cursor.byte() == mark,
+            Some(mark) => cursor.take_mark(mark),
             None => cursor.byte().is_ascii_digit(),
         };
         if is_edge {
-            if self.mark.is_some() {
-                cursor.step();
-            }
             let (u, v) = (cursor.vertex(1, self.vertices)?, cursor.vertex(1, self.vertices)?);
             let w = if self.weighted { Some(cursor.weight()?) } else { None };
             cursor.end_line()?;
@@ -141,7 +137,7 @@ impl Lines for Listed {
 
 /// Steps over an empty line or one of these kinds.
 fn other_line(cursor: &mut Cursor<'_>, kinds: &[u8], expected: &str) -> Line<()> {
-    if !cursor.at_line_end() && !(kinds.contains(&cursor.byte()) && cursor.token().len() == 1) {
+    if !cursor.at_line_end() && !kinds.contains(&cursor.byte()) {
         return Err(format!("{} is no known kind of line; {expected}", shown(cursor.token())));
     }
     cursor.skip_line();

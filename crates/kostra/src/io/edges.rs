@@ -12,6 +12,7 @@ use super::scan::{Cursor, Line};
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::mix::mix;
 use crate::names::Names;
 use crate::weight::{Weight, Weights};
 
@@ -392,10 +393,10 @@ impl Numbers {
 
     /// Adds the numbers of the next block and leaves it empty.
     fn append(&mut self, part: &mut Numbers) {
-        if let (Numbers::I32(_), Numbers::U32(all)) = (&*self, &*part) {
-            if all.iter().any(|&w| w > i32::MAX as u32) {
-                self.promote(Kind::I64);
-            }
+        if let (Numbers::I32(_), Numbers::U32(all)) = (&*self, &*part)
+            && all.iter().any(|&w| w > i32::MAX as u32)
+        {
+            self.promote(Kind::I64);
         }
         self.promote(part.kind());
         part.promote(self.kind());
@@ -458,14 +459,6 @@ impl Balance {
     pub(super) fn is_symmetric(&self) -> bool {
         self.0 == 0
     }
-}
-
-/// A bijection that spreads every bit over all others (the finaliser of SplitMix64).
-#[inline(always)]
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -299,6 +299,14 @@ fn write_as(
             instead: "el, csv and tsv",
         });
     }
+    let numbered;
+    let graph = if graph.names().is_some() && options.numbers {
+        let (src, dst, weights) = (graph.sources(), graph.targets(), graph.weights().borrowed());
+        numbered = Graph::from_edges(graph.vertices(), src, dst, weights)?;
+        &numbered
+    } else {
+        graph
+    };
     write_file(path, compression, &options.watch, |sink| match format {
         Format::Kostra => binary::write(graph, sink),
         Format::Dimacs => dimacs::write_arcs(graph, path, sink),
@@ -343,14 +351,19 @@ fn is_special(path: &Path) -> bool {
 /// extension says, without ids. `-` is standard output, with lines.
 pub fn write_forest(graph: &Graph, forest: &Forest, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
-    let (name, compression) = Compression::split_name(path);
-    let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    let has_lines = matches!(extension.as_deref(), None | Some("forest" | "txt")) || is_special(path);
-    if options.format.is_none() && has_lines {
+    if has_lines(path, options) {
+        let (_, compression) = Compression::split_name(path);
         return write_file(path, compression, &options.watch, |sink| forest::write(graph, forest, path, sink));
     }
     let (format, compression) = output_format(path, options)?;
     write_as(&forest::as_graph(graph, forest)?, path, format, compression, options)
+}
+
+/// Whether a forest goes to `path` as lines rather than as a graph.
+fn has_lines(path: &Path, options: &WriteOptions) -> bool {
+    let (name, _) = Compression::split_name(path);
+    let extension = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    options.format.is_none() && (matches!(extension.as_deref(), None | Some("forest" | "txt")) || is_special(path))
 }
 
 /// Reads the lines `u v w edge_id` of a forest of `graph`, checks each against the graph, and returns the edge ids in
@@ -378,4 +391,18 @@ pub fn write_names(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Resu
 /// Fails if `path` cannot be written: worth asking before long work rather than after it.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
     sink::check_writable(path.as_ref())
+}
+
+/// Fails if a graph cannot be written to `path`, because of the place or because the format is not known.
+pub fn check_graph_output(path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+    output_format(path.as_ref(), options)?;
+    check_writable(path)
+}
+
+/// Fails if a forest cannot be written to `path`, because of the place or because the format is not known.
+pub fn check_forest_output(path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+    if !has_lines(path.as_ref(), options) {
+        output_format(path.as_ref(), options)?;
+    }
+    check_writable(path)
 }

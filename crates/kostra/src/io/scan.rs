@@ -38,6 +38,14 @@ impl<'a> Cursor<'a> {
         self.text[self.at]
     }
 
+    /// Steps over the letter that marks a kind of line, with a blank behind it; false if the line is of another kind.
+    #[inline(always)]
+    pub(super) fn take_mark(&mut self, mark: u8) -> bool {
+        let is_mark = self.byte() == mark && matches!(self.text[self.at + 1], b' ' | b'\t');
+        self.at += usize::from(is_mark);
+        is_mark
+    }
+
     /// Steps over one byte.
     #[inline(always)]
     pub(super) fn step(&mut self) {

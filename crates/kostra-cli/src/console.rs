@@ -9,13 +9,13 @@ use crate::interrupt::Interrupt;
 use crate::progress::Bar;
 
 /// Progress and Ctrl-C for the one command of this process.
-pub(crate) struct Session {
+pub(crate) struct Console {
     bar: Arc<Bar>,
     interrupt: Interrupt,
     watch: Watch,
 }
 
-impl Session {
+impl Console {
     /// Starts watching.
     pub(crate) fn start() -> Self {
         let bar = Arc::new(Bar::start());

@@ -1,0 +1,9 @@
+//! The one mixing function of random draws and commutative hashes.
+
+/// The finaliser of SplitMix64 (Stafford's variant 13): a bijection that lets every bit of `x` flip every other.
+#[inline(always)]
+pub(crate) fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
