@@ -5,9 +5,9 @@
 //! chosen edges close no cycle; two trees may choose the same edge. On one thread, as in the textbook: the yardstick of
 //! the parallel algorithms that grew from it.
 //!
-//! Cost: O(m log n) at worst, as the trees at least halve in each round; often O(m), as the edges shrink as well. 16 bytes
-//! per edge (32 for 64-bit weights) and 24 per vertex (44). Prefer it where edges are few per vertex: even on one thread it
-//! is then faster than sorting them all on two.
+//! Cost: O(m log n) at worst, as the trees at least halve in each round; often O(m), as the edges shrink as well. 16
+//! bytes per edge (32 for 64-bit weights) and 24 per vertex (44). Prefer it where edges are few per vertex: even on one
+//! thread it is then faster than sorting them all on two.
 //!
 //! O. Borůvka, "O jistém problému minimálním" (on a certain minimal problem), 1926.
 

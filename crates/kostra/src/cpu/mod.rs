@@ -17,9 +17,9 @@ pub use kruskal::kruskal;
 pub use prim::prim;
 
 /// From this many edges per vertex on, `auto` sorts instead of merging: Kruskal stops early then, and its sort is
-/// parallel. Milliseconds of Borůvka and Kruskal on random graphs with uniform u32 weights, 2 threads of an EPYC: 99 and
-/// 238 at 2 edges per vertex (a grid), 413 and 609 at 8, 146 and 162 at 16, 151 and 104 at 32, 148 and 57 at 256. Prim was the
-/// fastest only on a path in order, since it has to build adjacency lists first.
+/// parallel. Milliseconds of Borůvka and Kruskal with uniform u32 weights, 2 threads of a busy EPYC: 88 and 393 at 2
+/// edges per vertex (grid of 2^20), 510 and 760 at 8 (random, n = 10^6), 171 and 197 at 16, 152 and 129 at 32, 83 and
+/// 71 at 500. Prim was the fastest only on a path in order, since it has to build adjacency lists first.
 const DENSE: usize = 16;
 
 /// The algorithm that `run` stands for on this graph: the one it names, or the one that `auto` chooses.

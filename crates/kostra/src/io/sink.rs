@@ -90,14 +90,9 @@ fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     // As open permissions as the user's umask allows, like any new file; the default would be private.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The error names the temporary file, which means nothing to the user; what lies behind it is the system's own.
-    builder.tempfile_in(folder).map_err(|error| {
-        let behind = error.get_ref().and_then(|named| named.source()).and_then(|e| e.downcast_ref::<io::Error>());
-        match behind.unwrap_or(&error).raw_os_error() {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => error,
-        }
-    })
+    // The folder's own error first; tempfile's would name the temporary file, which means nothing to the user.
+    fs::metadata(folder)?;
+    builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
 impl Sink<'_> {
