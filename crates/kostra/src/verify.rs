@@ -13,10 +13,11 @@
 //!    `v` up to where they meet (King's theorem). So for each other edge of the graph climb from both ends, in step.
 //!    If the climbs meet along links smaller than the edge, it is rightly left out.
 //!
-//! Most climbs are never made: an edge larger than all on the whole ways up from its ends needs only the same top.
+//! Most climbs are never made: an edge within the largest tree that is larger than all on the whole ways up from its ends
+//! is rightly left out, and a table of four bytes per vertex tells.
 //!
-//! Cost: O(n) to merge and at most O(m log n) to climb; in practice about two cache misses per edge. The climbs are
-//! parallel. At most 36 bytes per vertex (48 for 64-bit weights) and a bit per edge, beside the set while it is merged.
+//! Cost: O(n) to merge and at most O(m log n) to climb; in practice about two cache misses per edge. All but following the
+//! links of a level is parallel. At most 48 bytes per vertex (72 for 64-bit weights) and a bit per edge.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,8 +137,8 @@ fn with_keys<K: Key>(
     watch: &Watch,
 ) -> Result<()> {
     let levels = merge(graph, keys, edges, watch)?;
-    let summits = find_summits(&levels, watch)?;
-    match find_better(graph, keys, members, &levels, &summits, watch)? {
+    let heights = Heights::new(&levels, watch)?;
+    match find_better(graph, keys, members, &levels, &heights, watch)? {
         None => Ok(()),
         Some(e) => Err(explain(graph, &levels, e, maximum).into()),
     }
@@ -197,9 +198,10 @@ impl<K: Key> Span<K> {
     }
 }
 
-fn span<K: Key>(graph: &Graph, keys: Keys<K>, e: u32) -> Span<K> {
-    let (u, v) = graph.endpoints(e as usize);
-    Span { key: keys.at(e as usize), edge: e, u, v }
+/// Edge `e`, from the arrays of its ends: looked up once by the caller, not once an edge.
+#[inline(always)]
+fn span<K: Key>((src, dst): (&[u32], &[u32]), keys: Keys<K>, e: u32) -> Span<K> {
+    Span { key: keys.at(e as usize), edge: e, u: src[e as usize], v: dst[e as usize] }
 }
 
 /// The way up from a tree: its smallest edge, and the tree it is part of one level up.
@@ -222,7 +224,8 @@ impl<K: Key> Link<K> {
 
 /// Merges the set's edges and gives the links of every level: first the vertices', last those of trees without an edge.
 fn merge<K: Key>(graph: &Graph, keys: Keys<K>, edges: &[u32], watch: &Watch) -> Result<Vec<Vec<Link<K>>>> {
-    let mut members: Vec<Span<K>> = edges.par_iter().map(|&e| span(graph, keys, e)).collect();
+    let ends = (graph.sources(), graph.targets());
+    let mut members: Vec<Span<K>> = edges.par_iter().map(|&e| span(ends, keys, e)).collect();
     let mut levels = Vec::new();
     let mut trees = graph.vertices();
     let mut cycle = None;
@@ -242,19 +245,28 @@ fn merge<K: Key>(graph: &Graph, keys: Keys<K>, edges: &[u32], watch: &Watch) -> 
 }
 
 /// For every tree its smallest edge, with the tree at the other end for now.
+///
+/// Every thread owns a range of trees and looks through all edges for it, so that no two write to one tree.
 fn find_smallest<K: Key>(members: &[Span<K>], trees: usize, watch: &Watch) -> Result<Vec<Link<K>>> {
     let mut links = vec![Link::NONE; trees];
-    for block in members.chunks(BLOCK) {
-        watch.check()?;
-        for &Span { key, edge, u, v } in block {
-            for (tree, up) in [(u, v), (v, u)] {
-                let link = &mut links[tree as usize];
-                if key.ranked(edge) < link.ranked() {
-                    *link = Link { key, edge, up };
+    let parts = if members.len() < BLOCK { 1 } else { rayon::current_num_threads() };
+    let range = trees.div_ceil(parts).max(1);
+    links.par_chunks_mut(range).enumerate().try_for_each(|(part, links)| -> Result<()> {
+        let first = (part * range) as u32;
+        for block in members.chunks(BLOCK) {
+            watch.check()?;
+            for &Span { key, edge, u, v } in block {
+                for (tree, up) in [(u, v), (v, u)] {
+                    if let Some(link) = links.get_mut(tree.wrapping_sub(first) as usize)
+                        && key.ranked(edge) < link.ranked()
+                    {
+                        *link = Link { key, edge, up };
+                    }
                 }
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(links)
 }
 
@@ -297,43 +309,78 @@ fn link<K: Key>(links: &mut [Link<K>], watch: &Watch) -> Result<usize> {
 
 /// Moves the edges one level up and drops those inside a tree; gives the smallest id that closes a cycle.
 fn drop_inner<K: Key>(members: &mut Vec<Span<K>>, links: &[Link<K>], watch: &Watch) -> Result<Option<u32>> {
-    let mut cycle = None;
-    let mut kept = 0;
-    for i in 0..members.len() {
-        if i % BLOCK == 0 {
+    let blocks: Vec<(Vec<Span<K>>, Option<u32>)> = members
+        .par_chunks(BLOCK)
+        .map(|block| {
             watch.check()?;
-        }
-        let member = members[i];
-        let (from, to) = (links[member.u as usize], links[member.v as usize]);
-        members[kept] = Span { u: from.up, v: to.up, ..member };
-        kept += usize::from(from.up != to.up);
-        if from.up == to.up && from.edge != member.edge && to.edge != member.edge {
-            cycle = Some(cycle.map_or(member.edge, |least: u32| least.min(member.edge)));
-        }
-    }
-    members.truncate(kept);
-    Ok(cycle)
+            let (mut kept, mut cycle) = (Vec::with_capacity(block.len() / 2), None);
+            for &member in block {
+                let (from, to) = (links[member.u as usize], links[member.v as usize]);
+                if from.up != to.up {
+                    kept.push(Span { u: from.up, v: to.up, ..member });
+                } else if from.edge != member.edge && to.edge != member.edge {
+                    cycle = Some(cycle.map_or(member.edge, |least: u32| least.min(member.edge)));
+                }
+            }
+            Ok((kept, cycle))
+        })
+        .collect::<Result<_>>()?;
+    members.clear();
+    blocks.iter().for_each(|(kept, _)| members.extend_from_slice(kept));
+    Ok(blocks.into_iter().filter_map(|(_, cycle)| cycle).min())
 }
 
-/// For every vertex the largest edge on its whole way up, and a number for the tree at the top.
-///
-/// A shortcut for most climbs: an edge larger than both ends' is rightly left out if the tree is the same.
-fn find_summits<K: Key>(levels: &[Vec<Link<K>>], watch: &Watch) -> Result<Vec<Link<K>>> {
-    let mut tops = 0;
-    let mut above: Vec<Link<K>> = Vec::new();
-    for links in levels.iter().rev() {
-        watch.check()?;
-        let summit = |&link: &Link<K>| match above.get(link.up as usize) {
-            Some(&higher) if higher.ranked() < link.ranked() => Link { up: higher.up, ..link },
-            Some(&higher) => higher,
-            None => {
-                tops += 1;
-                Link { key: K::zeroed(), edge: 0, up: tops - 1 }
-            }
+/// For every vertex of the largest tree, how large an edge must be for its climb to be skipped; see [`Heights::settle`].
+struct Heights<K: Key> {
+    /// The largest edge on a vertex's whole way up, squeezed; `u32::MAX` in all other trees, whose edges are few.
+    of: Vec<u32>,
+    low: K::Ranked,
+    shift: u32,
+}
+
+impl<K: Key> Heights<K> {
+    /// Top-down: the largest edge of a way is the larger of its first link's and the rest's.
+    fn new(levels: &[Vec<Link<K>>], watch: &Watch) -> Result<Self> {
+        let mut tops = 0;
+        let mut above: Vec<Link<K>> = Vec::new();
+        for links in levels.iter().rev() {
+            watch.check()?;
+            let summit = |&link: &Link<K>| match above.get(link.up as usize) {
+                Some(&higher) if higher.ranked() < link.ranked() => Link { up: higher.up, ..link },
+                Some(&higher) => higher,
+                None => {
+                    tops += 1;
+                    Link { key: K::zeroed(), edge: 0, up: tops - 1 }
+                }
+            };
+            above = links.iter().map(summit).collect();
+        }
+        let mut sizes = vec![0u32; tops as usize];
+        above.iter().for_each(|summit| sizes[summit.up as usize] += 1);
+        let largest = (0..tops).max_by_key(|&top| sizes[top as usize]).unwrap_or(0);
+        let ranks = || above.par_iter().filter(|summit| summit.up == largest).map(|summit| summit.ranked());
+        let zero = K::zeroed().ranked(0);
+        let (low, high) = (ranks().min().unwrap_or(zero), ranks().max().unwrap_or(zero));
+        let shift = K::squeeze(low, high);
+        let height = |summit: &Link<K>| {
+            if summit.up == largest { K::squeezed(summit.ranked(), low, shift) } else { u32::MAX }
         };
-        above = links.iter().map(summit).collect();
+        Ok(Self { of: above.par_iter().map(height).collect(), low, shift })
     }
-    Ok(above)
+
+    /// Drops the edges that need not climb: self-loops, and those within the largest tree that are larger than all on
+    /// both ways up. One small table answers for most edges, where climbing would look into several large ones.
+    fn settle(&self, batch: &mut Vec<Span<K>>) {
+        let mut kept = 0;
+        for i in 0..batch.len() {
+            let edge = batch[i];
+            let highest = self.of[edge.u as usize].max(self.of[edge.v as usize]);
+            let is_settled = K::squeezed(edge.ranked(), self.low, self.shift) > highest;
+            batch[kept] = edge;
+            kept += usize::from((edge.u != edge.v) & !is_settled);
+        }
+        batch.truncate(kept);
+    }
 }
 
 /// The first edge outside the set whose ends no smaller edges of the set join.
@@ -342,15 +389,10 @@ fn find_better<K: Key>(
     keys: Keys<K>,
     members: &Bits,
     levels: &[Vec<Link<K>>],
-    summits: &[Link<K>],
+    heights: &Heights<K>,
     watch: &Watch,
 ) -> Result<Option<u32>> {
-    let m = graph.edges();
-    // In a single tree no edge beyond the largest one of the set needs a look.
-    let beyond = match summits.par_iter().map(|&summit| (summit.up, summit.ranked())).max() {
-        Some((0, largest)) => largest,
-        _ => K::LAST,
-    };
+    let (m, ends) = (graph.edges(), (graph.sources(), graph.targets()));
     let done = AtomicU64::new(0);
     let found = (0..m.div_ceil(BLOCK)).into_par_iter().find_map_first(|block| {
         let block = block * BLOCK..m.min((block + 1) * BLOCK);
@@ -362,27 +404,17 @@ fn find_better<K: Key>(
         let mut batch = Vec::with_capacity(BATCH);
         block.clone().step_by(BATCH).find_map(|first| {
             let ids = first..block.end.min(first + BATCH);
-            let outside = ids.filter(|&e| !members.contains(e) && keys.ranked(e) < beyond);
             batch.clear();
-            batch.extend(outside.map(|e| span(graph, keys, e as u32)));
-            skip_climbs(&mut batch, summits);
+            for e in ids {
+                if !members.contains(e) {
+                    batch.push(span(ends, keys, e as u32));
+                }
+            }
+            heights.settle(&mut batch);
             climb(&mut batch, levels).map(Ok)
         })
     });
     found.transpose()
-}
-
-/// Drops the edges whose climbs need not be made: those larger than all on both ways up, and self-loops.
-fn skip_climbs<K: Key>(batch: &mut Vec<Span<K>>, summits: &[Link<K>]) {
-    let mut kept = 0;
-    for i in 0..batch.len() {
-        let edge = batch[i];
-        let (a, b) = (summits[edge.u as usize], summits[edge.v as usize]);
-        let larger = a.ranked().max(b.ranked()) < edge.ranked();
-        batch[kept] = edge;
-        kept += usize::from((edge.u != edge.v) & !(larger & (a.up == b.up)));
-    }
-    batch.truncate(kept);
 }
 
 /// Climbs from both ends of all edges of a batch until they meet; gives the smallest id of those that do not.

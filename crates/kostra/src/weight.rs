@@ -198,6 +198,12 @@ pub trait Key: Pod + Ord + Send + Sync + fmt::Debug + sealed::Sealed {
     fn ranked(self, edge: u32) -> Self::Ranked;
     /// The edge id behind the key.
     fn edge(ranked: Self::Ranked) -> u32;
+    /// How far down [`squeezed`](Self::squeezed) must shift to keep `low..=high` below 2^31.
+    #[doc(hidden)]
+    fn squeeze(low: Self::Ranked, high: Self::Ranked) -> u32;
+    /// The place above `low` in 32 bits, below `u32::MAX`: never falls where the rank rises, but may stay the same.
+    #[doc(hidden)]
+    fn squeezed(ranked: Self::Ranked, low: Self::Ranked, shift: u32) -> u32;
     #[doc(hidden)]
     fn transform(self, map: &Map<Self>) -> Self;
 }
@@ -235,6 +241,13 @@ macro_rules! key {
             #[inline(always)]
             fn edge(ranked: $ranked) -> u32 {
                 ranked as u32
+            }
+            fn squeeze(low: $ranked, high: $ranked) -> u32 {
+                (<$ranked>::BITS - high.saturating_sub(low).leading_zeros()).saturating_sub(31)
+            }
+            #[inline(always)]
+            fn squeezed(ranked: $ranked, low: $ranked, shift: u32) -> u32 {
+                (ranked.saturating_sub(low) >> shift).min(<$ranked>::from(u32::MAX - 1)) as u32
             }
             #[inline(always)]
             fn transform(self, map: &Map<$key>) -> $key {

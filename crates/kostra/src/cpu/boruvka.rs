@@ -60,10 +60,11 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
 /// All edges but self-loops.
 fn edges_of<K: Key>(graph: &Graph, keys: Keys<K>, watch: &Watch) -> Result<Vec<Edge<K::Ranked>>> {
     let mut edges = Vec::with_capacity(graph.edges());
+    let (src, dst) = (graph.sources(), graph.targets());
     for first in (0..graph.edges()).step_by(BLOCK) {
         watch.check()?;
         let block = first..graph.edges().min(first + BLOCK);
-        let edge = |e| Edge { ranked: keys.ranked(e), u: graph.sources()[e], v: graph.targets()[e] };
+        let edge = |e| Edge { ranked: keys.ranked(e), u: src[e], v: dst[e] };
         edges.extend(block.map(edge).filter(|edge| edge.u != edge.v));
     }
     Ok(edges)

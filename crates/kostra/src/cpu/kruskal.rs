@@ -87,6 +87,7 @@ fn join<K: Key>(graph: &Graph, order: &[K::Ranked], run: &Run) -> Result<Forest>
     let most = graph.vertices().saturating_sub(1);
     let mut chosen = Vec::with_capacity(most.min(order.len()));
     let mut examined = 0;
+    let (src, dst) = (graph.sources(), graph.targets());
     for block in order.chunks(BLOCK) {
         run.watch().step("join", examined as u64, order.len() as u64)?;
         if chosen.len() == most {
@@ -94,8 +95,7 @@ fn join<K: Key>(graph: &Graph, order: &[K::Ranked], run: &Run) -> Result<Forest>
         }
         for &ranked in block {
             let e = K::edge(ranked);
-            let (u, v) = graph.endpoints(e as usize);
-            if trees.union(u, v) {
+            if trees.union(src[e as usize], dst[e as usize]) {
                 chosen.push(e);
             }
         }

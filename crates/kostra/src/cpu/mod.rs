@@ -1,7 +1,7 @@
 //! The algorithms on the CPU, one per file.
 //!
-//! All return the same forest. Prefer [`boruvka`] where edges are few per vertex and [`kruskal`] where they are many;
-//! `auto` does so. [`prim`] is for comparison, and for graphs whose adjacency lists are there already.
+//! All return the same forest. Prefer [`boruvka`] where edges are few per vertex and [`kruskal`] where they are many or all
+//! weigh the same; `auto` does so. [`prim`] is for comparison, and for graphs whose adjacency lists are there already.
 
 use crate::error::Result;
 use crate::forest::Forest;
@@ -25,6 +25,8 @@ const DENSE: usize = 16;
 /// The algorithm that `run` stands for on this graph: the one it names, or the one that `auto` chooses.
 pub fn resolve(graph: &Graph, run: &Run) -> Algorithm {
     match run.algorithm() {
+        // Equal weights are in order already, so Kruskal has nothing to sort.
+        Algorithm::Auto if graph.weights().is_unit() => Algorithm::Kruskal,
         Algorithm::Auto if graph.edges() / DENSE > graph.vertices() => Algorithm::Kruskal,
         Algorithm::Auto => Algorithm::Boruvka,
         named => named,

@@ -100,6 +100,22 @@ impl Edges {
         }
     }
 
+    /// Makes room for `factor` times as many edges as `part` holds, so that the arrays need not move while they grow. Room
+    /// that is not used in the end takes no memory.
+    fn reserve(&mut self, part: &Edges, factor: f64) {
+        let edges = (part.src.len() as f64 * factor) as usize;
+        self.src.reserve(edges);
+        self.dst.reserve(edges);
+        self.weights.promote(part.weights.kind());
+        match &mut self.weights {
+            Numbers::None => {}
+            Numbers::U32(all) => all.reserve(edges),
+            Numbers::I32(all) => all.reserve(edges),
+            Numbers::I64(all) => all.reserve(edges),
+            Numbers::F64(all) => all.reserve(edges),
+        }
+    }
+
     /// Adds the edges of the next block and leaves it empty.
     fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
         if !part.names.is_empty() {
@@ -225,6 +241,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn parse_keeping<L: Lines>(source: &mut Source, lines: &L, keep: Keep) -> Result<Edges> {
+    let size = source.plain_size();
     let blocks = Mutex::new((&mut *source, 0u64));
     let joined = Mutex::new(Joined { edges: Edges::new(keep), turn: 0, over: false, outcome: Ok(()) });
     let next_turn = Condvar::new();
@@ -266,6 +283,9 @@ fn parse_keeping<L: Lines>(source: &mut Source, lines: &L, keep: Keep) -> Result
             }
             if joined.over {
                 return;
+            }
+            if let (0, Some(size)) = (index, size) {
+                joined.edges.reserve(&part, size as f64 / block.len() as f64);
             }
             let appended = match parsed {
                 Ok(then) => joined.edges.append(&mut part).map(|()| then),
