@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kostra::io::{Format, Ids, ReadOptions, WriteOptions, read_with, write_with};
-use kostra::{Error, Graph, Weight, Weights};
+use kostra::{Error, Graph, Watch, Weight, Weights};
 use proptest::prelude::*;
 
 /// The small graph: 0-1 (4), 1-2 (8), 0-2 (7), a parallel 1-0 (5), and vertex 3 alone.
@@ -494,6 +496,38 @@ fn metis_rows_are_counted_across_blocks_and_comments() {
         assert!(graph.sources().iter().all(|&u| u == 0));
         assert!(graph.targets().iter().copied().eq(1..n));
     }
+}
+
+#[test]
+fn a_set_flag_ends_reading_and_writing_and_leaves_nothing() {
+    let watch = || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let set = Arc::clone(&stop);
+        Watch::new().report_to(move |_| set.store(true, Ordering::Relaxed)).stop_when(stop)
+    };
+    let folder = folder();
+    let path = folder.path().join("x.wel");
+    std::fs::write(&path, long_list("")).unwrap();
+    let graph = kostra::read(&path).unwrap();
+    let options = ReadOptions { watch: watch(), ..Default::default() };
+    assert!(matches!(read_with(&path, &options), Err(Error::Cancelled)));
+    for name in ["y.mtx", "y.wel.gz", "y.wel.xz", "y.graph"] {
+        let options = WriteOptions { watch: watch(), ..Default::default() };
+        assert!(matches!(write_with(&graph, folder.path().join(name), &options), Err(Error::Cancelled)), "{name}");
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only what was there before");
+}
+
+#[test]
+fn an_old_file_survives_what_cannot_be_written() {
+    let folder = folder();
+    let path = folder.path().join("x.graph");
+    kostra::write(&small(), &path).unwrap();
+    let old = std::fs::read(&path).unwrap();
+    let refused = kostra::write(&samples(true)[0], &path).unwrap_err().to_string();
+    assert!(refused.contains("METIS cannot hold self-loops; mtx, wel, csv and kostra can"), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), old);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
 
 fn real_graphs() -> Option<PathBuf> {

@@ -122,11 +122,9 @@ struct Table<const DELIMITER: u8> {
     ids: Ids,
 }
 
-impl<const DELIMITER: u8> Lines for Table<DELIMITER> {
-    const DELIMITER: u8 = DELIMITER;
-
+impl<const DELIMITER: u8> Lines<DELIMITER> for Table<DELIMITER> {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<Then> {
         if cursor.at_line_end() {
             return cursor.end_line().map(|()| Then::Next);
         }
@@ -166,7 +164,7 @@ impl<const DELIMITER: u8> Lines for Table<DELIMITER> {
 
 impl<const DELIMITER: u8> Table<DELIMITER> {
     #[inline(always)]
-    fn vertex(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<u32> {
+    fn vertex(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<u32> {
         cursor.skip_blanks();
         match self.ids {
             Ids::Dense if cursor.byte() != b'"' => cursor.vertex(0, u32::MAX.into()),
@@ -182,13 +180,13 @@ impl<const DELIMITER: u8> Table<DELIMITER> {
 }
 
 #[inline(always)]
-fn read_weight(cursor: &mut Cursor<'_>) -> Line<Weight> {
+fn read_weight<const DELIMITER: u8>(cursor: &mut Cursor<'_, DELIMITER>) -> Line<Weight> {
     cursor.skip_blanks();
     if cursor.byte() == b'"' { parse_weight(cell(cursor)?.trim_ascii()) } else { cursor.weight() }
 }
 
 /// Takes one cell, without its quotes.
-fn cell<'a>(cursor: &mut Cursor<'a>) -> Line<Cow<'a, [u8]>> {
+fn cell<'a, const DELIMITER: u8>(cursor: &mut Cursor<'a, DELIMITER>) -> Line<Cow<'a, [u8]>> {
     cursor.skip_blanks();
     if cursor.byte() != b'"' {
         return Ok(Cow::Borrowed(cursor.take_cell().trim_ascii_end()));

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::edges::{Edges, Lines, Then, check_waste, parse, parse_arcs};
-use super::scan::{Cursor, Line, shown};
+use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ fn read_header(source: &mut Source) -> Result<(Problem, u64, u64)> {
         let Some(line) = source.next_line()? else {
             return Err(source.error("no p line; DIMACS files begin with one, such as \"p sp VERTICES ARCS\""));
         };
-        let mut cursor = Cursor::new(&line, b' ');
+        let mut cursor = Words::new(&line);
         if cursor.at_line_end() || cursor.byte() == b'c' {
             continue;
         }
@@ -96,7 +96,7 @@ struct Arcs {
 
 impl Lines for Arcs {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if cursor.take_mark(b'a') {
             let (u, v) = (cursor.vertex(1, self.vertices)?, cursor.vertex(1, self.vertices)?);
             let w = cursor.weight()?;
@@ -118,7 +118,7 @@ struct Listed {
 
 impl Lines for Listed {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         let is_edge = match self.mark {
             Some(mark) => cursor.take_mark(mark),
             None => cursor.byte().is_ascii_digit(),
@@ -136,7 +136,7 @@ impl Lines for Listed {
 }
 
 /// Steps over an empty line or one of these kinds.
-fn other_line(cursor: &mut Cursor<'_>, kinds: &[u8], expected: &str) -> Line<()> {
+fn other_line(cursor: &mut Words<'_>, kinds: &[u8], expected: &str) -> Line<()> {
     if !cursor.at_line_end() && !kinds.contains(&cursor.byte()) {
         return Err(format!("{} is no known kind of line; {expected}", shown(cursor.token())));
     }

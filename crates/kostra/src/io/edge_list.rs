@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Ids;
 use super::edges::{Edges, Lines, Then, largest, parse};
-use super::scan::{Cursor, Line};
+use super::scan::{Line, Words};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ struct List {
 
 impl Lines for List {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if cursor.at_line_end() {
             return cursor.end_line().map(|()| Then::Next);
         }
@@ -77,7 +77,7 @@ impl Lines for List {
     }
 }
 
-fn named(cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<u32> {
+fn named(cursor: &mut Words<'_>, part: &mut Edges) -> Line<u32> {
     cursor.skip_blanks();
     intern(cursor.take_token(), part)
 }

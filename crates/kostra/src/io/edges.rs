@@ -22,15 +22,13 @@ const FREE_VERTICES: u64 = 1 << 24;
 /// Above [`FREE_VERTICES`], so many vertices an edge are a waste of memory rather than a sparse graph.
 const VERTICES_PER_EDGE: u64 = 64;
 
-/// A text format: what one of its lines means.
-pub(super) trait Lines: Sync {
-    /// What separates fields: a space stands for any blanks.
-    const DELIMITER: u8 = b' ';
+/// A text format: what one of its lines means. `DELIMITER` separates fields; a space stands for any blanks.
+pub(super) trait Lines<const DELIMITER: u8 = b' '>: Sync {
     /// No line is longer. Only formats with a vertex a line need more than this.
     const LONGEST_LINE: usize = 1 << 20;
 
     /// Reads the line at the cursor, up to and with its end.
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then>;
+    fn line(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<Then>;
 }
 
 /// What follows a line.
@@ -201,7 +199,7 @@ pub(super) fn check_waste(vertices: u64, entries: u64, source: &Source) -> Resul
 }
 
 /// Parses the rest of the source.
-pub(super) fn parse<L: Lines>(source: &mut Source, lines: &L) -> Result<Edges> {
+pub(super) fn parse<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L) -> Result<Edges> {
     parse_keeping(source, lines, Keep::All)
 }
 
@@ -240,7 +238,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn parse_keeping<L: Lines>(source: &mut Source, lines: &L, keep: Keep) -> Result<Edges> {
+fn parse_keeping<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, keep: Keep) -> Result<Edges> {
     let size = source.plain_size();
     let blocks = Mutex::new((&mut *source, 0u64));
     let joined = Mutex::new(Joined { edges: Edges::new(keep), turn: 0, over: false, outcome: Ok(()) });
@@ -314,8 +312,8 @@ enum Wrong {
 }
 
 /// Parses one block; an error comes with the number of its line in the block, from 0.
-fn parse_block<L: Lines>(block: &[u8], lines: &L, part: &mut Edges) -> Result<Then, (u64, String)> {
-    let mut cursor = Cursor::new(block, L::DELIMITER);
+fn parse_block<L: Lines<D>, const D: u8>(block: &[u8], lines: &L, part: &mut Edges) -> Result<Then, (u64, String)> {
+    let mut cursor = Cursor::new(block);
     let mut line = 0;
     while !cursor.is_done() {
         match lines.line(&mut cursor, part) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::edge_list::{check_names, put_vertex};
 use super::edges::{Edges, Lines, Then, parse};
-use super::scan::{Cursor, Line, shown};
+use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::Result;
@@ -22,7 +22,7 @@ struct Chosen<'a> {
 }
 
 impl Lines for Chosen<'_> {
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if cursor.at_line_end() {
             return cursor.end_line().map(|()| Then::Next);
         }
@@ -59,7 +59,7 @@ impl Lines for Chosen<'_> {
 }
 
 impl Chosen<'_> {
-    fn vertex(&self, cursor: &mut Cursor<'_>) -> Line<u32> {
+    fn vertex(&self, cursor: &mut Words<'_>) -> Line<u32> {
         cursor.skip_blanks();
         match self.graph.names() {
             None => cursor.vertex(0, self.graph.vertices() as u64),

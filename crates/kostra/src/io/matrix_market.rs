@@ -4,7 +4,7 @@
 //! both triangles and is one edge all the same.
 
 use super::edges::{Edges, Lines, Then, check_waste, parse};
-use super::scan::{Cursor, Line, shown};
+use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -17,11 +17,11 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let Some(line) = source.next_line()? else {
             return Err(source.error("no size line (\"ROWS COLUMNS ENTRIES\"); the file may be cut short"));
         };
-        if !line.starts_with(b"%") && !Cursor::new(&line, b' ').at_line_end() {
+        if !line.starts_with(b"%") && !Words::new(&line).at_line_end() {
             break line;
         }
     };
-    let mut cursor = Cursor::new(&size, b' ');
+    let mut cursor = Words::new(&size);
     let counts = cursor
         .count("rows")
         .and_then(|rows| Ok((rows, cursor.count("columns")?, cursor.count("entries")?)))
@@ -81,7 +81,7 @@ struct Entries {
 
 impl Lines for Entries {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if cursor.at_line_end() {
             return cursor.end_line().map(|()| Then::Next);
         }

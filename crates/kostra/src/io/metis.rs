@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::edges::{Edges, Lines, Then, parse_arcs};
-use super::scan::{Cursor, Line, shown};
+use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::csr::Csr;
@@ -17,7 +17,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let Some(line) = source.next_line()? else {
             return Err(source.error("no header (\"VERTICES EDGES [FORMAT]\"); the file is empty or cut short"));
         };
-        if !line.starts_with(b"%") && !Cursor::new(&line, b' ').at_line_end() {
+        if !line.starts_with(b"%") && !Words::new(&line).at_line_end() {
             break line;
         }
     };
@@ -41,7 +41,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
 }
 
 fn read_header(header: &[u8], source: &Source) -> Line<(Rows, u64)> {
-    let mut cursor = Cursor::new(header, b' ');
+    let mut cursor = Words::new(header);
     let (vertices, edges) = (cursor.count("vertices")?, cursor.count("edges")?);
     cursor.skip_blanks();
     let format = cursor.take_token();
@@ -79,7 +79,7 @@ impl Lines for Rows {
     const LONGEST_LINE: usize = u32::MAX as usize;
 
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if cursor.byte() == b'%' {
             cursor.skip_line();
             return Ok(Then::Next);

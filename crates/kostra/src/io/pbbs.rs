@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::edge_list::{needs_count, put_edge};
 use super::edges::{Edges, Lines, Then, parse};
-use super::scan::{Cursor, Line};
+use super::scan::{Line, Words};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ struct Array {
 
 impl Lines for Array {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if !cursor.at_line_end() {
             let (u, v) = (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?);
             let w = if self.weighted { Some(cursor.weight()?) } else { None };

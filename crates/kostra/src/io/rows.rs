@@ -26,91 +26,105 @@ pub(super) struct Rows<'a, End, W> {
     pub(super) targets_at: u64,
 }
 
+/// Sources, targets and weights of edges.
+type Arrays<W> = (Vec<u32>, Vec<u32>, Vec<W>);
+
 /// The edges of the rows: one per pair of arcs where they are symmetric, else one per arc.
-pub(super) fn edges_of<W, End>(rows: &Rows<End, W>, watch: &Watch) -> Result<(Vec<u32>, Vec<u32>, Vec<W>)>
+///
+/// Arcs are taken for symmetric at first: those with u <= v are kept while all are hashed. If the hash says otherwise,
+/// all are kept in a second pass.
+pub(super) fn edges_of<W, End>(rows: &Rows<End, W>, watch: &Watch) -> Result<Arrays<W>>
 where
     W: Copy + Default + Send + Sync + Into<i64>,
     End: Fn(usize) -> u64 + Sync,
 {
     check(rows)?;
-    watch.step("read", 0, 3)?;
-    let (targets, weights) = (rows.targets, rows.weights);
-    let start = |v: usize| if v == 0 { 0 } else { (rows.end)(v - 1) as usize };
-
+    watch.step("read", 1, 4)?;
     // Ranges of vertices with about equal numbers of arcs.
-    let parts = rayon::current_num_threads() * 4;
-    let mut bounds: Vec<usize> = (0..=parts)
-        .map(|part| {
-            first_row_from((targets.len() as u128 * part as u128 / parts as u128) as u64, rows.vertices, &rows.end)
-        })
-        .collect();
+    let (parts, arcs) = (rayon::current_num_threads() * 4, rows.targets.len());
+    let share = |part: usize| (arcs as u128 * part as u128 / parts as u128) as u64;
+    let mut bounds: Vec<usize> =
+        (0..=parts).map(|part| first_row_from(share(part), rows.vertices, &rows.end)).collect();
     (bounds[0], bounds[parts]) = (0, rows.vertices);
     let ranges: Vec<Range<usize>> = bounds.windows(2).map(|w| w[0]..w[1]).collect();
 
-    let counted: Vec<(usize, Balance)> = ranges
-        .par_iter()
-        .map(|range| {
-            let (mut upper, mut balance) = (0, Balance::default());
-            for v in range.clone() {
-                let row = start(v)..start(v + 1);
-                let mut count = |target: u32, weight: u64| {
-                    upper += usize::from(v as u32 <= target);
-                    balance.add(v as u32, target, weight);
-                };
-                if weights.is_empty() {
-                    targets[row].iter().for_each(|&target| count(target, 0));
-                } else {
-                    let weights = weights[row.clone()].iter();
-                    targets[row].iter().zip(weights).for_each(|(&target, &w)| count(target, w.into() as u64));
-                }
-            }
-            (upper, balance)
-        })
-        .collect();
-    watch.step("read", 1, 3)?;
-    let mut balance = Balance::default();
-    counted.iter().for_each(|(_, part)| balance.join(*part));
-    let all = !balance.is_symmetric();
-    let counts: Vec<usize> = ranges
-        .iter()
-        .zip(&counted)
-        .map(|(r, (upper, _))| if all { start(r.end) - start(r.start) } else { *upper })
-        .collect();
+    let count_upper = |v: u32, row: &[u32]| row.iter().filter(|&&target| v <= target).count();
+    let upper = ranges.par_iter().map(|range| rows.of(range).map(|(v, row)| count_upper(v, &rows.targets[row])).sum());
+    let (edges, balance) = fill::<W, End, false>(rows, &ranges, &upper.collect::<Vec<_>>())?;
+    watch.step("read", 3, 4)?;
+    if balance.is_symmetric() {
+        return Ok(edges);
+    }
+    drop(edges);
+    let all: Vec<usize> = ranges.iter().map(|range| rows.of(range).map(|(_, row)| row.len()).sum()).collect();
+    Ok(fill::<W, End, true>(rows, &ranges, &all)?.0)
+}
 
+impl<End: Fn(usize) -> u64, W> Rows<'_, End, W> {
+    /// The vertices of a range, each with the range of its arcs.
+    fn of(&self, range: &Range<usize>) -> impl Iterator<Item = (u32, Range<usize>)> {
+        let mut start = if range.start == 0 { 0 } else { (self.end)(range.start - 1) as usize };
+        range.clone().map(move |v| {
+            let row = start..(self.end)(v) as usize;
+            start = row.end;
+            (v as u32, row)
+        })
+    }
+}
+
+/// Keeps `ALL` arcs, or hashes all and keeps those with u <= v; `counts` says how many that is in each range.
+fn fill<W, End, const ALL: bool>(
+    rows: &Rows<End, W>,
+    ranges: &[Range<usize>],
+    counts: &[usize],
+) -> Result<(Arrays<W>, Balance)>
+where
+    W: Copy + Default + Send + Sync + Into<i64>,
+    End: Fn(usize) -> u64 + Sync,
+{
     let edges = counts.iter().sum();
     if edges > u32::MAX as usize {
         return Err(Error::TooLarge { what: "edges", count: edges as u64 });
     }
+    let weighted = !rows.weights.is_empty();
     let (mut src, mut dst) = (vec![0u32; edges], vec![0u32; edges]);
-    let mut kept_weights = vec![W::default(); if weights.is_empty() { 0 } else { edges }];
+    let mut weights = vec![W::default(); if weighted { edges } else { 0 }];
     let mut tasks = Vec::new();
-    let (mut src_rest, mut dst_rest, mut weights_rest) = (&mut src[..], &mut dst[..], &mut kept_weights[..]);
-    for (range, count) in ranges.into_iter().zip(counts) {
+    let (mut src_rest, mut dst_rest, mut weights_rest) = (&mut src[..], &mut dst[..], &mut weights[..]);
+    for (range, &count) in ranges.iter().zip(counts) {
         let (src, rest) = src_rest.split_at_mut(count);
         src_rest = rest;
         let (dst, rest) = dst_rest.split_at_mut(count);
         dst_rest = rest;
-        let (kept, rest) = weights_rest.split_at_mut(if weights.is_empty() { 0 } else { count });
+        let (weights, rest) = weights_rest.split_at_mut(if weighted { count } else { 0 });
         weights_rest = rest;
-        tasks.push((range, src, dst, kept));
+        tasks.push((range, src, dst, weights));
     }
-    tasks.into_par_iter().for_each(|(range, src, dst, kept)| {
-        let mut next = 0;
-        for v in range {
-            for arc in start(v)..start(v + 1) {
-                if all || v as u32 <= targets[arc] {
-                    src[next] = v as u32;
-                    dst[next] = targets[arc];
-                    if !weights.is_empty() {
-                        kept[next] = weights[arc];
+    let balances = tasks.into_par_iter().map(|(range, src, dst, weights)| {
+        let (mut next, mut balance) = (0, Balance::default());
+        for (v, row) in rows.of(range) {
+            for arc in row {
+                let target = rows.targets[arc];
+                if !ALL {
+                    balance.add(v, target, if weighted { rows.weights[arc].into() as u64 } else { 0 });
+                }
+                if ALL || v <= target {
+                    src[next] = v;
+                    dst[next] = target;
+                    if weighted {
+                        weights[next] = rows.weights[arc];
                     }
                     next += 1;
                 }
             }
         }
+        balance
     });
-    watch.step("read", 3, 3)?;
-    Ok((src, dst, kept_weights))
+    let balance = balances.reduce(Balance::default, |mut a, b| {
+        a.join(b);
+        a
+    });
+    Ok(((src, dst, weights), balance))
 }
 
 /// The first row that ends behind `arc`, by bisection.

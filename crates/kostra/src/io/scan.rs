@@ -11,19 +11,20 @@ pub(super) const PADDING: usize = 8;
 /// What is wrong with a line, in words.
 pub(super) type Line<T> = Result<T, String>;
 
-/// A position in a block of whole lines.
-pub(super) struct Cursor<'a> {
+/// A position in a block of whole lines, whose fields are separated by `DELIMITER`; a space stands for any blanks.
+pub(super) struct Cursor<'a, const DELIMITER: u8> {
     text: &'a [u8],
     at: usize,
     end: usize,
-    delimiter: u8,
 }
 
-impl<'a> Cursor<'a> {
-    /// Starts at the first line of `text`, whose last [`PADDING`] bytes are not lines. Fields end at `delimiter`, and at
-    /// blanks where the delimiter is a blank.
-    pub(super) fn new(text: &'a [u8], delimiter: u8) -> Self {
-        Self { text, at: 0, end: text.len().saturating_sub(PADDING), delimiter }
+/// A position in lines whose fields are separated by blanks.
+pub(super) type Words<'a> = Cursor<'a, b' '>;
+
+impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
+    /// Starts at the first line of `text`, whose last [`PADDING`] bytes are not lines.
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, end: text.len().saturating_sub(PADDING) }
     }
 
     /// Whether all lines are read.
@@ -55,7 +56,7 @@ impl<'a> Cursor<'a> {
     /// Steps over spaces and tabs, except the delimiter of a table.
     #[inline(always)]
     pub(super) fn skip_blanks(&mut self) {
-        while matches!(self.byte(), b' ' | b'\t') && (self.byte() != self.delimiter || self.delimiter == b' ') {
+        while self.byte() == b' ' || (self.byte() == b'\t' && DELIMITER != b'\t') {
             self.at += 1;
         }
     }
@@ -93,14 +94,14 @@ impl<'a> Cursor<'a> {
     /// Steps over the delimiter between two fields of a table; false at the end of the line.
     #[inline(always)]
     pub(super) fn next_field(&mut self) -> bool {
-        let more = self.byte() == self.delimiter;
+        let more = self.byte() == DELIMITER;
         self.at += usize::from(more);
         more
     }
 
     #[inline(always)]
     fn ends_field(&self, byte: u8) -> bool {
-        byte <= b' ' || byte == self.delimiter
+        byte <= b' ' || byte == DELIMITER
     }
 
     /// Up to eight digits at the cursor: how many, and their value.
@@ -226,7 +227,7 @@ impl<'a> Cursor<'a> {
     /// The bytes up to the delimiter or the end of the line, blanks included; the cursor is then behind them.
     pub(super) fn take_cell(&mut self) -> &'a [u8] {
         let rest = &self.text[self.at..];
-        let len = memchr::memchr2(self.delimiter, b'\n', rest).unwrap_or(rest.len());
+        let len = memchr::memchr2(DELIMITER, b'\n', rest).unwrap_or(rest.len());
         self.at += len;
         rest[..len].strip_suffix(b"\r").unwrap_or(&rest[..len])
     }
@@ -285,11 +286,11 @@ mod tests {
     }
 
     fn weight(line: &str) -> Line<Weight> {
-        Cursor::new(&padded(line), b' ').weight()
+        Words::new(&padded(line)).weight()
     }
 
     fn vertex(line: &str, first: u64, limit: u64) -> Line<u32> {
-        Cursor::new(&padded(line), b' ').vertex(first, limit)
+        Words::new(&padded(line)).vertex(first, limit)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::dimacs::marked_edge;
 use super::edges::{Edges, Lines, Then, check_waste, parse};
-use super::scan::{Cursor, Line, shown};
+use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         };
         let taken = source.next_line()?.unwrap_or_default();
         if let Some(count) = count {
-            let mut cursor = Cursor::new(&taken, b' ');
+            let mut cursor = Words::new(&taken);
             cursor.skip_blanks();
             cursor.take_token();
             *count = Some(cursor.count("vertices or edges").map_err(|what| source.line_error(what))?);
@@ -68,7 +68,7 @@ struct Section {
 
 impl Lines for Section {
     #[inline(always)]
-    fn line(&self, cursor: &mut Cursor<'_>, part: &mut Edges) -> Line<Then> {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         cursor.skip_blanks();
         match cursor.take_token() {
             b"E" | b"A" | b"e" | b"a" => {
