@@ -511,7 +511,7 @@ fn a_set_flag_ends_reading_and_writing_and_leaves_nothing() {
     let graph = kostra::read(&path).unwrap();
     let options = ReadOptions { watch: watch(), ..Default::default() };
     assert!(matches!(read_with(&path, &options), Err(Error::Cancelled)));
-    for name in ["y.mtx", "y.wel.gz", "y.wel.xz", "y.graph"] {
+    for name in ["y.mtx", "y.wel.gz", "y.wel.xz", "y.gr"] {
         let options = WriteOptions { watch: watch(), ..Default::default() };
         assert!(matches!(write_with(&graph, folder.path().join(name), &options), Err(Error::Cancelled)), "{name}");
     }
