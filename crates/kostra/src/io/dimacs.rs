@@ -15,6 +15,7 @@ use crate::weight::Weights;
 
 pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     let (problem, vertices, promised) = read_header(source)?;
+    let header = source.lines_taken() - 1;
     if vertices > u32::MAX.into() {
         return Err(Error::TooLarge { what: "vertices", count: vertices });
     }
@@ -30,10 +31,8 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         }
     };
     if edges.entries != promised {
-        return Err(source.error(format!(
-            "the p line promises {promised} {what}, the file holds {}; it may be cut short",
-            edges.entries
-        )));
+        let what = format!("the p line promises {promised} {what}, the file holds {}", edges.entries);
+        return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, source)?;
     edges.into_graph(vertices, source)

@@ -34,12 +34,11 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     if vertices > u32::MAX.into() {
         return Err(Error::TooLarge { what: "vertices", count: vertices });
     }
+    let header = source.lines_taken() - 1;
     let edges = parse(source, &Entries { vertices, field })?;
     if edges.entries != promised {
-        return Err(source.error(format!(
-            "the size line promises {promised} entries, the file holds {}; it may be cut short",
-            edges.entries
-        )));
+        let what = format!("the size line promises {promised} entries, the file holds {}", edges.entries);
+        return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, source)?;
     edges.into_graph(vertices, source)

@@ -22,6 +22,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         }
     };
     let (rows, promised) = read_header(&header, source).map_err(|what| source.line_error(what))?;
+    let header = source.lines_taken() - 1;
     if rows.vertices > u32::MAX.into() {
         return Err(Error::TooLarge { what: "vertices", count: rows.vertices });
     }
@@ -29,13 +30,11 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     let lines = source.rows_taken() - rows.first_row;
     if lines < rows.vertices {
         let what = format!("the header promises {} vertices, the file has lines for {lines}", rows.vertices);
-        return Err(source.error(format!("{what}; it may be cut short")));
+        return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     if edges.entries != promised.saturating_mul(2) {
-        return Err(source.error(format!(
-            "the header promises {promised} edges, that is twice as many neighbours, the file holds {}",
-            edges.entries
-        )));
+        let what = format!("the header promises {promised} edges, that is twice as many neighbours, the file holds");
+        return Err(source.error_at(header, format!("{what} {}; correct the header", edges.entries)));
     }
     edges.into_graph(rows.vertices, source)
 }

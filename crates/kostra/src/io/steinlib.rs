@@ -39,12 +39,11 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     let weighted = source
         .peek_line()?
         .is_some_and(|line| line.split(|b| b.is_ascii_whitespace()).filter(|field| !field.is_empty()).count() >= 4);
+    let header = source.lines_taken() - 1;
     let edges = parse(source, &Section { vertices, weighted })?;
     if let Some(promised) = promised.filter(|&promised| promised != edges.entries) {
-        return Err(source.error(format!(
-            "the graph's section promises {promised} edges and holds {}; it may be cut short",
-            edges.entries
-        )));
+        let what = format!("the graph's section promises {promised} edges and holds {}", edges.entries);
+        return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, source)?;
     edges.into_graph(vertices, source)
