@@ -257,6 +257,21 @@ mod unix {
     }
 
     #[test]
+    fn a_named_pipe_is_written_once_and_whole() {
+        let folder = folder();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || fs::read_to_string(pipe).expect("the pipe's other end"))
+        };
+        let mut child = spawn(&["gen", "grid:rows=9,cols=9", "-o", "pipe"], folder.path(), Stdio::null());
+        assert!(ended(&mut child).success());
+        assert_eq!(reader.join().expect("a reader").lines().count(), 2 * 9 * 8);
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_an_error() {
         let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");

@@ -1,6 +1,6 @@
 //! Where bytes go: a new file that replaces the old one only when it is whole, a device or pipe, or standard output.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -146,7 +146,7 @@ pub(super) fn put_weight(text: &mut Vec<u8>, weights: &Weights, e: usize) {
     }
 }
 
-/// Opens what is to be written only to see whether it can be: before hours of work, not after.
+/// Whether a file can be written there, as far as can be told without writing: before hours of work, not after.
 pub(super) fn check_writable(path: &Path) -> Result<()> {
     let fail = |source| Error::Io { file: path.display().to_string(), source };
     if path == Path::new("-") {
@@ -154,7 +154,8 @@ pub(super) fn check_writable(path: &Path) -> Result<()> {
     }
     match fs::metadata(path) {
         Ok(old) if old.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
-        Ok(old) if !old.is_file() => File::options().write(true).open(path).map(drop).map_err(fail),
+        // To open a pipe and close it again would tell its reader that all was written.
+        Ok(old) if !old.is_file() => Ok(()),
         _ => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             new_file_in(folder).map(drop).map_err(fail)
