@@ -24,6 +24,7 @@ use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::watch::Watch;
 
+mod balance;
 mod binary;
 mod compression;
 mod csv;
@@ -35,6 +36,7 @@ mod forest;
 mod galois;
 mod matrix_market;
 mod metis;
+mod numbers;
 mod pbbs;
 mod rows;
 mod scan;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::edges::Balance;
+use super::balance::Balance;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 use crate::weight::first;
