@@ -49,6 +49,9 @@ impl Convert {
             if is_dash(names) && is_dash(&self.output) {
                 return Err(Failure::usage("convert", "only one of OUT and --names can go to standard output"));
             }
+            if *names == self.output {
+                return Err(Failure::usage("convert", "OUT and --names name the same file"));
+            }
         }
         // Beside a file of names stand the numbers that it explains.
         let numbers = self.names.is_some();

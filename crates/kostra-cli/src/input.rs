@@ -13,7 +13,7 @@ use crate::console::{Console, is_dash};
 
 /// More threads than the largest machines have cores are a slip of the finger: 5000 need half a minute to start on two
 /// cores, 70,000 did not in a minute.
-const MOST_THREADS: u64 = 4096;
+const MOST_THREADS: u64 = 1024;
 
 /// The GRAPH of a command.
 #[derive(Args)]

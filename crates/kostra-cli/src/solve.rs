@@ -121,6 +121,9 @@ impl Solve {
                            to standard output";
             return Err(Failure::usage("solve", message));
         }
+        if self.output.is_some() && self.output == self.labels {
+            return Err(Failure::usage("solve", "--output and --labels name the same file"));
+        }
         Ok(dashes > 0)
     }
 

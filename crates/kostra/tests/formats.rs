@@ -286,6 +286,78 @@ fn sparse_ids_are_names_in_order_of_appearance() {
     assert!(refused.contains("sparse ids are for el, csv and tsv"), "{refused}");
 }
 
+/// The edges of a file as `u v w` lines, by name where it has names.
+fn lines_of(name: &str, bytes: &[u8], ids: Ids) -> Vec<String> {
+    let options = ReadOptions { ids, ..Default::default() };
+    let graph = read_bytes(name, bytes, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let shown = |v: u32| graph.names().map_or(v.to_string(), |n| String::from_utf8_lossy(n.at(v)).into_owned());
+    let line = |e: usize| {
+        let (u, v) = graph.endpoints(e);
+        format!("{} {} {}", shown(u), shown(v), graph.weights().at(e))
+    };
+    (0..graph.edges()).map(line).collect()
+}
+
+#[test]
+fn first_lines_that_look_like_something_else_are_not_lost() {
+    use Ids::{Dense, Sparse};
+    let cases: [(&str, &str, Ids, &[&str]); 12] = [
+        ("a.csv", "a,b,5\nb,c,6\n", Sparse, &["a b 5", "b c 6"]),
+        ("a.csv", "u,v\nv,w\n", Sparse, &["u v 1", "v w 1"]),
+        ("a.csv", "from,to\nv,w\n", Sparse, &["v w 1"]),
+        ("a.csv", "%x,b,5\nb,c,6\n", Sparse, &["%x b 5", "b c 6"]),
+        ("a.csv", "\"Praha, 1\",Brno,5\nBrno,c,6\n", Sparse, &["Praha, 1 Brno 5", "Brno c 6"]),
+        ("a.csv", "\"x,y\";b;5\nb;c;6\n", Sparse, &["x,y b 5", "b c 6"]),
+        ("a.el", "p q 5\nq r 6\n", Sparse, &["p q 5", "q r 6"]),
+        ("a.el", " # note\n0 1 5\n", Dense, &["0 1 5"]),
+        ("plain", "# A graph, of roads\n0 1 5\n", Dense, &["0 1 5"]),
+        ("plain", "# Nodes: 2 Edges: 1\nsrc,dst,weight\n0,1,5\n", Dense, &["0 1 5"]),
+        ("a.col", "p edge 3 2\n e 1 2 5\ne 2 3 6\n", Dense, &["0 1 5", "1 2 6"]),
+        ("a.el", "\u{feff}0 1 5\n", Dense, &["0 1 5"]),
+    ];
+    for (name, text, ids, expected) in cases {
+        assert_eq!(lines_of(name, text.as_bytes(), ids), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_point_on_a_dropped_arc_makes_all_weights_floats() {
+    let text = "p sp 3 4\na 1 2 5\na 2 1 5.0\na 2 3 0\na 3 2 -0.0\n";
+    assert_eq!(lines_of("a.gr", text.as_bytes(), Ids::Dense), ["0 1 5.0", "1 2 0.0"]);
+    let text = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 100000000000000000000\n";
+    assert_eq!(lines_of("a.mtx", text.as_bytes(), Ids::Dense), ["0 1 1e+20"]);
+}
+
+#[test]
+fn binary_files_that_begin_like_a_byte_order_mark_are_whole() {
+    let n = 0x00BF_BBEF;
+    let folder = folder();
+    let path = folder.path().join("x.egr.zst");
+    kostra::write(&Graph::from_edges(n, &[7], &[9], Weights::Unit).unwrap(), &path).unwrap();
+    assert_eq!(kostra::read(&path).unwrap().vertices(), n);
+}
+
+#[test]
+fn crafted_weights_do_not_pass_for_symmetry() {
+    let text = "p sp 4 2\na 1 2 2\na 4 3 5670558282550417800\n";
+    assert_eq!(read_bytes("a.gr", text.as_bytes(), &ReadOptions::default()).unwrap().edges(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_full_of_holes_and_a_header_of_vertices_allocate_nothing() {
+    let folder = folder();
+    let path = folder.path().join("holes.el");
+    std::fs::write(&path, "1 1\n".repeat(1 << 18)).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(900 << 30).unwrap();
+    let message = kostra::read(&path).unwrap_err().to_string();
+    assert!(message.contains("holes.el:262145: "), "{message}");
+    let path = folder.path().join("vertices.kostra");
+    kostra::write(&Graph::from_edges(u32::MAX as usize, &[], &[], Weights::Unit).unwrap(), &path).unwrap();
+    let message = kostra::read(&path).unwrap_err().to_string();
+    assert!(message.contains("4294967295 vertices for 0 edges would waste memory"), "{message}");
+}
+
 /// Every malformed file ends with one line that says where and why.
 #[test]
 fn malformed_files_say_where_and_why() {
@@ -372,6 +444,7 @@ fn malformed_files_say_where_and_why() {
         ("a.egr", b"\xff\xff\xff\x7f\xff\xff\xff\x7f\0\0\0\0", "a.egr: 12 bytes; .egr with the 2147483647 vertices"),
         ("a.egr", b"\x01\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\x05\0\0\0", "a.egr: byte 16: neighbour 5 does not exist"),
         ("a.egr", b"\x01\0\0\0\x01\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0", "a.egr: byte 12: the rows end at arc 7"),
+        ("a.egr", b"\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0", "a.egr: byte 8: the first row begins at arc 1, not at 0"),
         ("a.sgr", b"\x01\0\0\0\0\0\0\0", "a.sgr: byte 8: the header of 32 bytes is cut short"),
         ("a.sgr", &[2; 40], "a.sgr: byte 0: version"),
         ("a.kostra", b"\x89KOSTRA\n", "a.kostra: byte 8: the header of 64 bytes is cut short"),

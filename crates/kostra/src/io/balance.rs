@@ -12,7 +12,7 @@ impl Balance {
     #[inline(always)]
     pub(super) fn add(&mut self, u: u32, v: u32, weight: u64) {
         let pair = u64::from(u.min(v)) << 32 | u64::from(u.max(v));
-        let hash = mix(pair ^ weight.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let hash = mix(pair ^ mix(weight.wrapping_add(0x9e37_79b9_7f4a_7c15)));
         // A self-loop is its own mirror and counts for nothing.
         let signed = if u < v { hash } else { hash.wrapping_neg() };
         self.0 = self.0.wrapping_add(if u == v { 0 } else { signed });

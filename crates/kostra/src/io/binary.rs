@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::edges::check_waste;
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
 use super::source::{Source, Whole};
@@ -106,6 +107,7 @@ fn read_header(bytes: &[u8], file: &str) -> Result<Layout> {
             return Err(Error::TooLarge { what, count });
         }
     }
+    check_waste(layout.vertices, layout.edges, file)?;
     let [.., end] = layout.sections();
     if bytes.len() as u128 != end {
         return fail(bytes.len() as u64, format!("the file ends here, but its header promises {end} bytes"));

@@ -25,7 +25,7 @@ const TARGETS: [&str; 11] = ["dst", "target", "to", "v", "end", "head", "node2",
 const WEIGHTS: [&str; 8] = ["weight", "w", "cost", "length", "distance", "dist", "value", "wgt"];
 
 pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
-    let nodes = read_comments(source)?;
+    let nodes = read_comments(source, b"#")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
             Some(nodes) => {
@@ -35,7 +35,7 @@ pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
         };
     };
     let first = first.to_vec();
-    match [b',', b';', b'\t'].into_iter().find(|delimiter| first.contains(delimiter)) {
+    match [b',', b';', b'\t'].into_iter().find(|&delimiter| split_row(&first, delimiter).len() > 1) {
         Some(b';') => read_table::<b';'>(source, &first, nodes, ids),
         Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids),
         _ => read_table::<b','>(source, &first, nodes, ids),
@@ -44,7 +44,7 @@ pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
 
 /// As [`read`], with tabs between the cells whatever else is in them.
 pub(super) fn read_tabs(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
-    let nodes = read_comments(source)?;
+    let nodes = read_comments(source, b"#")?;
     let first = source.peek_line()?.unwrap_or_default().to_vec();
     if first.is_empty() && nodes.is_none() {
         return Err(source.error("holds no rows; a row of edges is \"u\\tv\" or \"u\\tv\\tweight\""));
@@ -58,10 +58,7 @@ fn read_table<const DELIMITER: u8>(
     nodes: Option<u64>,
     ids: Ids,
 ) -> Result<Graph<'static>> {
-    let cells: Vec<String> = first
-        .split(|&b| b == DELIMITER)
-        .map(|cell| String::from_utf8_lossy(cell).trim().trim_matches('"').to_ascii_lowercase())
-        .collect();
+    let cells = split_row(first, DELIMITER);
     if cells.len() < 2 && !first.is_empty() {
         let what = "one column only; a row of edges is \"u,v\" or \"u,v,weight\"";
         return Err(source.error_at(source.lines_taken(), what.into()));
@@ -75,6 +72,16 @@ fn read_table<const DELIMITER: u8>(
         None => Columns { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
     parse(source, &Table::<DELIMITER> { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
+}
+
+/// The cells of a row, in lower case, without quotes and the blanks around them.
+fn split_row(row: &[u8], delimiter: u8) -> Vec<String> {
+    let mut quoted = false;
+    let cells = row.split(|&b| {
+        quoted ^= b == b'"';
+        b == delimiter && !quoted
+    });
+    cells.map(|cell| String::from_utf8_lossy(cell).trim().trim_matches('"').to_ascii_lowercase()).collect()
 }
 
 /// Where the fields of an edge stand.
@@ -91,17 +98,17 @@ const FIRST_THREE: Columns = Columns { source: 0, target: 1, weight: Some(2) };
 fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Columns>> {
     let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
     let is_number = |cell: &String| parse_weight(cell.as_bytes()).is_ok();
-    let (source, target) = match (find(&SOURCES), find(&TARGETS)) {
-        (Some(source), Some(target)) => (source, target),
-        _ => {
-            let is_header = match ids {
-                Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
-                // Names may look like anything; a weight does not.
-                Ids::Sparse => cells.get(2).is_some_and(|cell| !is_number(cell)),
-            };
-            is_header.then_some((FIRST_THREE.source, FIRST_THREE.target))?
-        }
+    let named = find(&SOURCES).zip(find(&TARGETS));
+    let is_header = match ids {
+        Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
+        // Names may look like anything, a weight does not; without one, only whole words are taken for a header.
+        Ids::Sparse if cells.len() > 2 => !cells.iter().any(is_number),
+        Ids::Sparse => named.is_some() && cells.iter().all(|cell| cell.len() > 1),
     };
+    if !is_header {
+        return None;
+    }
+    let (source, target) = named.unwrap_or((FIRST_THREE.source, FIRST_THREE.target));
     let mut others = (0..cells.len()).filter(|&column| column != source && column != target);
     let weight = match (find(&WEIGHTS), others.next(), others.next()) {
         (Some(weight), ..) => Some(weight),

@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::weight::Weights;
 
+/// The problems of files that list edges: three of DIMACS, then those of PACE, whose edges have no mark.
+pub(super) const EDGE_PROBLEMS: [&[u8]; 8] = [b"edge", b"col", b"edges", b"tw", b"td", b"cep", b"ds", b"vc"];
+
 pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     let (problem, vertices, promised) = read_header(source)?;
     let header = source.lines_taken() - 1;
@@ -34,7 +37,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let what = format!("the p line promises {promised} {what}, the file holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, source)?;
+    check_waste(vertices, edges.entries, &source.name())?;
     edges.into_graph(vertices, source)
 }
 
@@ -60,7 +63,7 @@ fn read_header(source: &mut Source) -> Result<(Problem, u64, u64)> {
         let problem = match cursor.take_token() {
             b"sp" => Problem::Arcs,
             b"edge" | b"col" | b"edges" => Problem::Edges,
-            b"tw" | b"td" | b"cep" | b"ds" | b"vc" => Problem::Bare,
+            problem if EDGE_PROBLEMS.contains(&problem) => Problem::Bare,
             other => {
                 let what = format!("problem {} is not a graph's; known are sp, edge, col, tw, td", shown(other));
                 return Err(source.line_error(what));
@@ -75,12 +78,12 @@ fn read_header(source: &mut Source) -> Result<(Problem, u64, u64)> {
 /// Whether the first edge has as many fields as one with a weight has. Lines that are not edges are stepped over.
 fn is_weighted(source: &mut Source, fields: usize) -> Result<bool> {
     while let Some(line) = source.peek_line()? {
-        let first = line.first().copied().unwrap_or(b'c');
+        let first = line.trim_ascii_start().first().copied().unwrap_or(b'c');
         if first == b'e' || first.is_ascii_digit() {
             let count = line.split(|b| b.is_ascii_whitespace()).filter(|field| !field.is_empty()).count();
             return Ok(count >= fields);
         }
-        if !matches!(first, b'c' | b'n' | b'd' | b'v' | b'x' | b' ') {
+        if !matches!(first, b'c' | b'n' | b'd' | b'v' | b'x') {
             break;
         }
         source.next_line()?;
@@ -96,6 +99,7 @@ struct Arcs {
 impl Lines for Arcs {
     #[inline(always)]
     fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
+        cursor.skip_blanks();
         if cursor.take_mark(b'a') {
             let (u, v) = (cursor.vertex(1, self.vertices)?, cursor.vertex(1, self.vertices)?);
             let w = cursor.weight()?;
@@ -118,6 +122,7 @@ struct Listed {
 impl Lines for Listed {
     #[inline(always)]
     fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
+        cursor.skip_blanks();
         let is_edge = match self.mark {
             Some(mark) => cursor.take_mark(mark),
             None => cursor.byte().is_ascii_digit(),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 
 pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
-    let nodes = read_comments(source)?;
+    let nodes = read_comments(source, b"#%")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
             Some(nodes) => parse(source, &List { columns: 2, ids })?.into_listed_graph(nodes, source),
@@ -29,12 +29,11 @@ pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
     parse(source, &List { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
 }
 
-/// Steps over the comments at the beginning; `# Nodes: N` among them.
-pub(super) fn read_comments(source: &mut Source) -> Result<Option<u64>> {
+/// Steps over the comments at the beginning, which begin with one of `marks`; gives `# Nodes: N` among them.
+pub(super) fn read_comments(source: &mut Source, marks: &[u8]) -> Result<Option<u64>> {
     let mut nodes = None;
     while let Some(line) = source.peek_line()? {
-        let is_empty = line.iter().all(u8::is_ascii_whitespace);
-        if !is_empty && !matches!(line.first(), Some(b'#' | b'%')) {
+        if line.trim_ascii_start().first().is_some_and(|first| !marks.contains(first)) {
             break;
         }
         let mut words = line.split(|b| b.is_ascii_whitespace() || *b == b'#').skip_while(|w| *w != b"Nodes:");

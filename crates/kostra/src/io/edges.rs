@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use rayon::prelude::*;
 
 use super::balance::{Balance, bits};
-use super::numbers::Numbers;
+use super::numbers::{Kind, Numbers};
 use super::scan::{Cursor, Line};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -96,6 +96,10 @@ impl Edges {
             self.push(u, v, weight);
         } else {
             self.entries += 1;
+            // The mirror weighs the same but may be written without the point that makes all weights floats.
+            if let Some(Weight::Float(_)) = weight {
+                self.weights.promote(Kind::F64);
+            }
         }
     }
 
@@ -103,16 +107,16 @@ impl Edges {
     /// that is not used in the end takes no memory.
     fn reserve(&mut self, part: &Edges, factor: f64) {
         let edges = (part.src.len() as f64 * factor) as usize;
-        self.src.reserve(edges);
-        self.dst.reserve(edges);
         self.weights.promote(part.weights.kind());
-        match &mut self.weights {
-            Numbers::None => {}
-            Numbers::U32(all) => all.reserve(edges),
-            Numbers::I32(all) => all.reserve(edges),
-            Numbers::I64(all) => all.reserve(edges),
-            Numbers::F64(all) => all.reserve(edges),
-        }
+        let weights = match &mut self.weights {
+            Numbers::None => Ok(()),
+            Numbers::U32(all) => all.try_reserve(edges),
+            Numbers::I32(all) => all.try_reserve(edges),
+            Numbers::I64(all) => all.try_reserve(edges),
+            Numbers::F64(all) => all.try_reserve(edges),
+        };
+        // Where there is no such room (a file full of holes is long for nothing), the arrays grow as they must.
+        let _ = weights.and(self.src.try_reserve(edges)).and(self.dst.try_reserve(edges));
     }
 
     /// Adds the edges of the next block and leaves it empty.
@@ -173,7 +177,7 @@ impl Edges {
         } else {
             self.names.len() as u64
         };
-        check_waste(vertices, self.entries, source)?;
+        check_waste(vertices, self.entries, &source.name())?;
         self.into_graph(vertices, source)
     }
 }
@@ -189,12 +193,13 @@ fn retain<T: Copy>(items: &mut Vec<T>, wanted: &[bool]) {
 }
 
 /// Refuses a number of vertices that would take memory out of proportion to the file.
-pub(super) fn check_waste(vertices: u64, entries: u64, source: &Source) -> Result<()> {
+pub(super) fn check_waste(vertices: u64, entries: u64, file: &str) -> Result<()> {
     if vertices > FREE_VERTICES && vertices / VERTICES_PER_EDGE > entries {
-        return Err(source.error(format!(
+        let what = format!(
             "{vertices} vertices for {entries} edges would waste memory; --ids sparse (edge lists and tables) numbers \
              only the vertices in use"
-        )));
+        );
+        return Err(Error::File { file: file.into(), what });
     }
     Ok(())
 }

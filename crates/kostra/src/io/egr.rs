@@ -27,6 +27,10 @@ pub(super) fn layout(head: &[u8], size: u64) -> Option<bool> {
 pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
+    if bytes.len() >= 12 && u32_at(&bytes, 8) != 0 {
+        let what = format!("the first row begins at arc {}, not at 0; not an .egr file, or damaged", u32_at(&bytes, 8));
+        return Err(Error::Byte { file, byte: HEADER, what });
+    }
     let Some(weighted) = layout(&bytes, bytes.len() as u64) else {
         let (n, m) = (u64::from(u32_at(&bytes, 0)), u64::from(u32_at(&bytes, 4)));
         let bare = HEADER + 4 * (n + 1) + 4 * m;

@@ -40,7 +40,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let what = format!("the size line promises {promised} entries, the file holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, source)?;
+    check_waste(vertices, edges.entries, &source.name())?;
     edges.into_graph(vertices, source)
 }
 
@@ -96,10 +96,7 @@ impl Lines for Entries {
                 w => Some(w),
             },
             // The banner settles the type, also where every number happens to be whole.
-            Field::Real => match cursor.weight()? {
-                Weight::Integer(w) => Some(Weight::Float(w as f64)),
-                w => Some(w),
-            },
+            Field::Real => Some(cursor.real()?),
         };
         cursor.end_line()?;
         part.push(u, v, w);

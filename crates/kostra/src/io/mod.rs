@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 use self::compression::Compression;
 use self::sink::write_file;
-use self::source::Source;
+use self::source::{BYTE_ORDER_MARK, Source};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -152,7 +152,7 @@ impl Format {
         if size.is_some_and(|size| egr::layout(head, size).is_some()) && head[..8].contains(&0) {
             return Some(Format::Egr);
         }
-        let text = head.to_ascii_lowercase();
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).to_ascii_lowercase();
         if text.starts_with(b"%%matrixmarket") {
             return Some(Format::MatrixMarket);
         }
@@ -162,7 +162,7 @@ impl Format {
         let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match (words.next()?, words.next()) {
             (b"p", Some(b"sp")) => Some(Format::Dimacs),
-            (b"p", Some(_)) => Some(Format::DimacsEdge),
+            (b"p", Some(problem)) if dimacs::EDGE_PROBLEMS.contains(&problem) => Some(Format::DimacsEdge),
             (b"33d32945", _) | (b"section", Some(_)) => Some(Format::SteinLib),
             (b"weightededgearray" | b"edgearray", None) => Some(Format::Pbbs),
             _ => None,
@@ -224,12 +224,12 @@ pub fn read(path: impl AsRef<Path>) -> Result<Graph<'static>> {
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<'static>> {
     let mut source = Source::open(path.as_ref(), &options.watch)?;
     let format = match options.format {
-        Some(format) => {
-            source.head()?;
-            format
-        }
+        Some(format) => format,
         None => detect(&mut source)?,
     };
+    if !matches!(format, Format::Kostra | Format::Egr | Format::Galois) {
+        source.take_mark()?;
+    }
     if options.ids == Ids::Sparse && !format.holds_names() {
         let what = format!("{} numbers its vertices densely; sparse ids are for el, csv and tsv", format.name());
         return Err(source.error(what));
@@ -258,7 +258,9 @@ fn detect(source: &mut Source) -> Result<Format> {
     if let Some(format) = Format::of_content(head, size).or_else(|| Format::of_name(&path)) {
         return Ok(format);
     }
-    let has_commas = head.split(|&b| b == b'\n').next().is_some_and(|line| line.contains(&b','));
+    let is_data = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+    let first = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(is_data);
+    let has_commas = first.is_some_and(|line| line.contains(&b','));
     let (name, _) = Compression::split_name(&path);
     match name.extension() {
         _ if head.contains(&0) => Err(source.error("is binary and in no format that is known; see --format")),
@@ -297,7 +299,7 @@ fn write_as(
         return Err(Error::CannotHold {
             file: path.display().to_string(),
             format: format.name(),
-            what: "names of vertices (--names FILE writes them beside it)".into(),
+            what: "names of vertices (kostra convert --names FILE keeps them beside it)".into(),
             instead: "el, csv and tsv",
         });
     }
@@ -372,7 +374,7 @@ fn has_lines(path: &Path, options: &WriteOptions) -> bool {
 /// file order: duplicates, and anything else that a verifier must see, are kept.
 pub fn read_forest(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Result<Vec<u32>> {
     let mut source = Source::open(path.as_ref(), watch)?;
-    source.head()?;
+    source.take_mark()?;
     forest::read(graph, &mut source)
 }
 

@@ -203,6 +203,21 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
         }
     }
 
+    /// A weight of a file that says that all are floats, also where they are written without a point.
+    #[inline(always)]
+    pub(super) fn real(&mut self) -> Line<Weight> {
+        self.skip_blanks();
+        let token = self.token();
+        match self.weight() {
+            Ok(Weight::Integer(w)) => Ok(Weight::Float(w as f64)),
+            Err(_) if token.iter().any(u8::is_ascii_digit) && token.iter().all(|b| b"+-0123456789".contains(b)) => {
+                self.at += token.len();
+                parse_weight(&[token, b".0"].concat())
+            }
+            other => other,
+        }
+    }
+
     /// A weight with a sign, a point or an exponent.
     fn other_weight(&mut self) -> Line<Weight> {
         let token = self.token();

@@ -68,20 +68,25 @@ fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(), Stop
         return fill(&mut io::stdout().lock());
     }
     // A link is followed, so that the file behind it is replaced and the link stays.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let target = fs::canonicalize(path).or_else(|_| fs::read_link(path).map(|to| folder_of(path).join(to)));
+    let target = target.unwrap_or_else(|_| path.into());
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         // Fails as it should for a directory.
         return fill(&mut OpenOptions::new().write(true).open(&target)?);
     }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = new_file_in(folder)?;
+    let mut temporary = new_file_in(folder_of(&target))?;
     fill(temporary.as_file_mut())?;
     if let Some(old) = old {
         temporary.as_file().set_permissions(old.permissions())?;
     }
     temporary.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
@@ -156,9 +161,6 @@ pub(super) fn check_writable(path: &Path) -> Result<()> {
         Ok(old) if old.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
         // To open a pipe and close it again would tell its reader that all was written.
         Ok(old) if !old.is_file() => Ok(()),
-        _ => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            new_file_in(folder).map(drop).map_err(fail)
-        }
+        _ => new_file_in(folder_of(path)).map(drop).map_err(fail),
     }
 }

@@ -19,6 +19,9 @@ const BLOCK: usize = 1 << 20;
 /// Bytes that are looked at to find out the format.
 const HEAD: usize = 1 << 16;
 
+/// What some programs write before text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// An open input.
 pub(super) struct Source {
     path: PathBuf,
@@ -196,13 +199,17 @@ impl Source {
         Ok(&self.pending[self.taken..])
     }
 
-    /// The beginning of the file, to tell its format by. A byte-order mark is taken away.
+    /// The beginning of the file, to tell its format by.
     pub(super) fn head(&mut self) -> Result<&[u8]> {
-        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-        if self.peek(HEAD)?.starts_with(BYTE_ORDER_MARK) {
+        self.peek(HEAD)
+    }
+
+    /// Takes the byte-order mark that some programs write before text.
+    pub(super) fn take_mark(&mut self) -> Result<()> {
+        if self.peek(BYTE_ORDER_MARK.len())?.starts_with(BYTE_ORDER_MARK) {
             self.take(BYTE_ORDER_MARK.len());
         }
-        self.peek(HEAD)
+        Ok(())
     }
 
     /// The next line without its end; it is not taken. `None` at the end of the input.

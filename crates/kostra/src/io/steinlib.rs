@@ -45,7 +45,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let what = format!("the graph's section promises {promised} edges and holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, source)?;
+    check_waste(vertices, edges.entries, &source.name())?;
     edges.into_graph(vertices, source)
 }
 
