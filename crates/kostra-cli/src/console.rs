@@ -53,6 +53,11 @@ impl Console {
     }
 }
 
+/// Whether one output would replace the other; devices and pipes take both.
+pub(crate) fn collide(one: &Path, other: &Path) -> bool {
+    one == other && !one.metadata().is_ok_and(|meta| !meta.is_file())
+}
+
 /// Whether `path` is `-`: standard input or output.
 pub(crate) fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"

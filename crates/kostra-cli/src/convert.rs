@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use kostra::io::{Ids, WriteOptions, check_graph_output, check_writable, write_names, write_with};
 
-use crate::console::{Console, is_dash};
+use crate::console::{Console, collide, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::Reading;
@@ -49,7 +49,7 @@ impl Convert {
             if is_dash(names) && is_dash(&self.output) {
                 return Err(Failure::usage("convert", "only one of OUT and --names can go to standard output"));
             }
-            if *names == self.output {
+            if collide(names, &self.output) {
                 return Err(Failure::usage("convert", "OUT and --names name the same file"));
             }
         }

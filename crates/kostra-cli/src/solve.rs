@@ -11,7 +11,7 @@ use kostra::{Device, Forest, Graph, Run, Stats};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::console::{Console, is_dash};
+use crate::console::{Console, collide, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::{Input, Loaded};
@@ -121,7 +121,7 @@ impl Solve {
                            to standard output";
             return Err(Failure::usage("solve", message));
         }
-        if self.output.is_some() && self.output == self.labels {
+        if self.output.as_deref().zip(self.labels.as_deref()).is_some_and(|(forest, labels)| collide(forest, labels)) {
             return Err(Failure::usage("solve", "--output and --labels name the same file"));
         }
         Ok(dashes > 0)

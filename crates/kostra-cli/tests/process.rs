@@ -249,6 +249,14 @@ mod unix {
     }
 
     #[test]
+    fn two_outputs_cannot_be_one_file() {
+        let folder = folder();
+        let solve = ["solve", "grid:rows=9,cols=9", "-o", "x.txt", "--labels", "x.txt"];
+        kostra().current_dir(&folder).args(solve).assert().code(2).stdout("");
+        assert!(files(folder.path()).is_empty());
+    }
+
+    #[test]
     fn devices_are_written_as_they_are() {
         kostra().args(["solve", "grid:rows=9,cols=9", "-o", "/dev/null", "--labels", "/dev/null"]).assert().code(0);
         kostra().args(["gen", "grid:rows=9,cols=9", "-o", "/dev/null", "--format", "el"]).assert().code(0);

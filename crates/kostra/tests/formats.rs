@@ -301,10 +301,11 @@ fn lines_of(name: &str, bytes: &[u8], ids: Ids) -> Vec<String> {
 #[test]
 fn first_lines_that_look_like_something_else_are_not_lost() {
     use Ids::{Dense, Sparse};
-    let cases: [(&str, &str, Ids, &[&str]); 12] = [
+    let cases: [(&str, &str, Ids, &[&str]); 13] = [
         ("a.csv", "a,b,5\nb,c,6\n", Sparse, &["a b 5", "b c 6"]),
         ("a.csv", "u,v\nv,w\n", Sparse, &["u v 1", "v w 1"]),
         ("a.csv", "from,to\nv,w\n", Sparse, &["v w 1"]),
+        ("a.csv", "src,dst,distance,weight\n0,1,9,5\n", Dense, &["0 1 5"]),
         ("a.csv", "%x,b,5\nb,c,6\n", Sparse, &["%x b 5", "b c 6"]),
         ("a.csv", "\"Praha, 1\",Brno,5\nBrno,c,6\n", Sparse, &["Praha, 1 Brno 5", "Brno c 6"]),
         ("a.csv", "\"x,y\";b;5\nb;c;6\n", Sparse, &["x,y b 5", "b c 6"]),

@@ -96,7 +96,8 @@ const FIRST_THREE: Columns = Columns { source: 0, target: 1, weight: Some(2) };
 
 /// The columns if the first row is a header, `None` if it is data.
 fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Columns>> {
-    let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
+    // The names in their order, the plainest first: of "distance" and "weight" the second is the weight.
+    let find = |names: &[&str]| names.iter().find_map(|name| cells.iter().position(|cell| cell == name));
     let is_number = |cell: &String| parse_weight(cell.as_bytes()).is_ok();
     let named = find(&SOURCES).zip(find(&TARGETS));
     let is_header = match ids {

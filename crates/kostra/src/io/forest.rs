@@ -47,6 +47,7 @@ impl Lines for Chosen<'_> {
         let weight = self.graph.weights().at(e as usize);
         let is_equal = match (weight, w) {
             (Weight::Float(weight), Weight::Integer(w)) => weight == w as f64,
+            (Weight::Integer(weight), Weight::Float(w)) => weight as f64 == w && weight.abs() < 1 << 53,
             (weight, w) => weight == w,
         };
         if !is_equal {
