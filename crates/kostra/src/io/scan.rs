@@ -206,13 +206,16 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
     /// A weight of a file that says that all are floats, also where they are written without a point.
     #[inline(always)]
     pub(super) fn real(&mut self) -> Line<Weight> {
-        self.skip_blanks();
-        let token = self.token();
         match self.weight() {
             Ok(Weight::Integer(w)) => Ok(Weight::Float(w as f64)),
-            Err(_) if token.iter().any(u8::is_ascii_digit) && token.iter().all(|b| b"+-0123456789".contains(b)) => {
+            Err(what) => {
+                // Where the cursor still stands: perhaps an integer too long for 64 bits.
+                let token = self.token();
+                let is_integer = token.iter().any(u8::is_ascii_digit) && !token.iter().any(u8::is_ascii_alphabetic);
+                let weight =
+                    if is_integer { parse_weight(&[token, b".0"].concat()).map_err(|_| what) } else { Err(what) };
                 self.at += token.len();
-                parse_weight(&[token, b".0"].concat())
+                weight
             }
             other => other,
         }
