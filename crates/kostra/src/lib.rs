@@ -10,6 +10,7 @@ mod graph;
 pub mod io;
 mod mix;
 mod names;
+mod par;
 mod run;
 mod union_find;
 pub mod verify;

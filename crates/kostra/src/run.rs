@@ -12,25 +12,66 @@ use crate::watch::Watch;
 pub enum Algorithm {
     /// The fastest for this graph and machine.
     Auto,
+    /// Our own: Borůvka's rounds on the lightest edges, then on what they leave.
+    Kostra,
     /// Sort all edges, join trees in that order.
     Kruskal,
     /// Grow one tree at a time from a heap.
     Prim,
     /// Every tree takes its smallest edge, in rounds.
     Boruvka,
+    /// Kruskal by quicksort, which drops edges inside a tree before it sorts them (Osipov, Sanders and Singler, 2009).
+    FilterKruskal,
+    /// Vineet and others, 2009.
+    Vineet,
+    /// Sousa, Mariano and Proença (Universidade do Minho), 2015.
+    Uminho,
+    /// Vasconcellos and others, 2017.
+    Strut,
+    /// Nobari and others, 2012: partial Prim that searches a row for its smallest edge.
+    PmaMin,
+    /// Nobari and others, 2012: partial Prim on sorted rows.
+    PmaSort,
+    /// Nobari and others, 2012: partial Prim that searches in the first round and sorts later.
+    PmaHybrid,
+    /// Fallin and others (ECL-MST), 2023.
+    Ecl,
 }
 
 impl Algorithm {
     /// Every algorithm, in the order in which they are listed.
-    pub const ALL: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Kruskal, Algorithm::Prim, Algorithm::Boruvka];
+    pub const ALL: [Algorithm; 13] = [
+        Algorithm::Auto,
+        Algorithm::Kostra,
+        Algorithm::Kruskal,
+        Algorithm::Prim,
+        Algorithm::Boruvka,
+        Algorithm::FilterKruskal,
+        Algorithm::Vineet,
+        Algorithm::Uminho,
+        Algorithm::Strut,
+        Algorithm::PmaMin,
+        Algorithm::PmaSort,
+        Algorithm::PmaHybrid,
+        Algorithm::Ecl,
+    ];
 
     /// The name, as in `--algorithm NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Auto => "auto",
+            Algorithm::Kostra => "kostra",
             Algorithm::Kruskal => "kruskal",
             Algorithm::Prim => "prim",
             Algorithm::Boruvka => "boruvka",
+            Algorithm::FilterKruskal => "filter-kruskal",
+            Algorithm::Vineet => "vineet",
+            Algorithm::Uminho => "uminho",
+            Algorithm::Strut => "strut",
+            Algorithm::PmaMin => "pma-min",
+            Algorithm::PmaSort => "pma-sort",
+            Algorithm::PmaHybrid => "pma-hybrid",
+            Algorithm::Ecl => "ecl",
         }
     }
 
@@ -38,22 +79,35 @@ impl Algorithm {
     pub fn method(self) -> &'static str {
         match self {
             Algorithm::Auto => "the fastest for this graph and machine",
+            Algorithm::Kostra => "our own: Borůvka's rounds on the lightest edges, then on what they leave",
             Algorithm::Kruskal => "sort all edges in parallel, join trees in that order",
             Algorithm::Prim => "grow one tree at a time from a 4-ary heap",
             Algorithm::Boruvka => "every tree takes its smallest edge, in rounds, on one thread",
+            Algorithm::FilterKruskal => "quicksort that drops edges inside a tree before it sorts them (Osipov 2009)",
+            Algorithm::Vineet => "recursive Borůvka on segmented scans and splits (Vineet 2009)",
+            Algorithm::Uminho => "Borůvka that builds the next graph's adjacency lists directly (Sousa 2015)",
+            Algorithm::Strut => "bipartite view, struts and zero-difference vertices (Vasconcellos 2017)",
+            Algorithm::PmaMin => "partial Prim, searching rows for the smallest edge (Nobari 2012)",
+            Algorithm::PmaSort => "partial Prim on sorted rows (Nobari 2012)",
+            Algorithm::PmaHybrid => "partial Prim, searching in the first round, sorting later (Nobari 2012)",
+            Algorithm::Ecl => "deterministic reservations over a worklist of edges, filtered (ECL-MST, Fallin 2023)",
         }
     }
 
     /// The options it takes after its name, as `key=value`.
     pub fn options(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Auto | Algorithm::Kruskal | Algorithm::Prim | Algorithm::Boruvka => &[],
+            Algorithm::Strut => &["keep-parallel"],
+            Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => &["gamma", "keep-parallel"],
+            Algorithm::Ecl => &["seed", "factor"],
+            _ => &[],
         }
     }
 
     /// Whether it starts from adjacency lists; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.
     pub fn starts_from_csr(self) -> bool {
-        matches!(self, Algorithm::Prim)
+        use Algorithm::{Ecl, PmaHybrid, PmaMin, PmaSort, Prim, Strut, Uminho, Vineet};
+        matches!(self, Prim | Vineet | Uminho | Strut | PmaMin | PmaSort | PmaHybrid | Ecl)
     }
 }
 

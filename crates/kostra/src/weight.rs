@@ -9,6 +9,7 @@ use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 
 use crate::array::Array;
+use crate::par::block;
 
 /// The weights of a graph's edges, one per edge, in one type.
 #[derive(Debug)]
@@ -107,8 +108,9 @@ impl Weights<'_> {
 
     /// The sum over `edges`, in the order given.
     pub(crate) fn total(&self, edges: &[u32]) -> Total {
-        fn integers<T: Copy + Into<i128>>(edges: &[u32], w: &[T]) -> Total {
-            Total::Integer(edges.iter().map(|&e| w[e as usize].into()).sum())
+        fn integers<T: Copy + Into<i128> + Sync>(edges: &[u32], w: &[T]) -> Total {
+            let sum = |part: &[u32]| part.iter().map(|&e| w[e as usize].into()).sum::<i128>();
+            Total::Integer(edges.par_chunks(block(edges.len())).map(sum).sum())
         }
         fn floats<T: Copy + Into<f64>>(edges: &[u32], w: &[T]) -> Total {
             // From +0.0: the sum of no edges is 0, not the -0.0 that an empty float `sum()` gives.

@@ -9,12 +9,26 @@ use crate::graph::Graph;
 use crate::run::{Algorithm, Run};
 
 mod boruvka;
+mod ecl;
+mod filter_kruskal;
+mod kostra;
 mod kruskal;
+mod pma;
 mod prim;
+mod strut;
+mod uminho;
+mod vineet;
 
 pub use boruvka::boruvka;
+pub use ecl::ecl;
+pub use filter_kruskal::filter_kruskal;
+pub use kostra::kostra;
 pub use kruskal::kruskal;
+pub use pma::{pma_hybrid, pma_min, pma_sort};
 pub use prim::prim;
+pub use strut::strut;
+pub use uminho::uminho;
+pub use vineet::vineet;
 
 /// From this many edges per vertex on, `auto` sorts instead of merging: Kruskal stops early then, and its sort is
 /// parallel. Milliseconds of Borůvka and Kruskal with uniform u32 weights, 2 threads of a busy EPYC: 88 and 393 at 2
@@ -39,5 +53,14 @@ pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
         Algorithm::Auto | Algorithm::Kruskal => kruskal(graph, run),
         Algorithm::Prim => prim(graph, run),
         Algorithm::Boruvka => boruvka(graph, run),
+        Algorithm::Kostra => kostra(graph, run),
+        Algorithm::FilterKruskal => filter_kruskal(graph, run),
+        Algorithm::Vineet => vineet(graph, run),
+        Algorithm::Uminho => uminho(graph, run),
+        Algorithm::Strut => strut(graph, run),
+        Algorithm::PmaMin => pma_min(graph, run),
+        Algorithm::PmaSort => pma_sort(graph, run),
+        Algorithm::PmaHybrid => pma_hybrid(graph, run),
+        Algorithm::Ecl => ecl(graph, run),
     }
 }

@@ -1,0 +1,10 @@
+//! To be written.
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::run::Run;
+
+/// To be written.
+pub fn uminho(graph: &Graph, run: &Run) -> Result<Forest> {
+    super::kruskal(graph, run)
+}

@@ -1,0 +1,193 @@
+//! The parallel pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+/// Below this many items one thread does the work: starting others would cost more.
+pub(crate) const PARALLEL_FROM: usize = 1 << 14;
+
+/// Bits sorted in one pass. 256 places to write to at a time are few enough for the cache and its table of pages.
+const DIGIT: u32 = 8;
+
+/// Integers that can be shared between threads in place.
+pub(crate) trait Shareable: Sized {
+    /// The atomic integer of the same width.
+    type Atomic: Sync;
+    /// The same memory, open to all threads.
+    fn shared(items: &mut [Self]) -> &[Self::Atomic];
+}
+
+macro_rules! shareable {
+    ($plain:ty, $atomic:ty) => {
+        impl Shareable for $plain {
+            type Atomic = $atomic;
+
+            #[allow(unsafe_code)]
+            fn shared(items: &mut [Self]) -> &[$atomic] {
+                const { assert!(align_of::<$atomic>() == align_of::<$plain>()) };
+                // SAFETY: both types have the same size, alignment and bit patterns, and while the result lives nobody
+                // else can reach the items, since they are mutably borrowed.
+                unsafe { std::slice::from_raw_parts(items.as_mut_ptr().cast(), items.len()) }
+            }
+        }
+    };
+}
+shareable!(u32, AtomicU32);
+shareable!(u64, AtomicU64);
+
+/// The same memory, open to all threads. A relaxed load or store costs what a plain one does.
+pub(crate) fn shared<T: Shareable>(items: &mut [T]) -> &[T::Atomic] {
+    T::shared(items)
+}
+
+/// How long the blocks are into which `len` items are cut for all threads: a few for each, so that none waits long.
+pub(crate) fn block(len: usize) -> usize {
+    if len < PARALLEL_FROM { len.max(1) } else { len.div_ceil(rayon::current_num_threads() * 8).max(1 << 10) }
+}
+
+/// Replaces every count by the sum of those before it, and returns the sum of all.
+pub(crate) fn scan<T>(counts: &mut [T]) -> T
+where
+    T: Copy + Default + std::ops::Add<Output = T> + Send + Sync,
+{
+    fn serial<T: Copy + std::ops::Add<Output = T>>(counts: &mut [T], first: T) -> T {
+        counts.iter_mut().fold(first, |sum, count| {
+            let next = sum + *count;
+            *count = sum;
+            next
+        })
+    }
+    let block = block(counts.len());
+    if block >= counts.len() {
+        return serial(counts, T::default());
+    }
+    let mut sums: Vec<T> =
+        counts.par_chunks(block).map(|part| part.iter().fold(T::default(), |sum, &count| sum + count)).collect();
+    let total = serial(&mut sums, T::default());
+    counts.par_chunks_mut(block).zip(sums).for_each(|(part, first)| {
+        serial(part, first);
+    });
+    total
+}
+
+/// What `keep` makes of `0..len`, in order, without what it drops.
+pub(crate) fn pack<T: Send>(len: usize, keep: impl Fn(usize) -> Option<T> + Sync) -> Vec<T> {
+    let block = block(len);
+    if block >= len {
+        return (0..len).filter_map(keep).collect();
+    }
+    let parts: Vec<Vec<T>> = (0..len.div_ceil(block))
+        .into_par_iter()
+        .map(|part| (part * block..len.min((part + 1) * block)).filter_map(&keep).collect())
+        .collect();
+    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| all.extend(part));
+    all
+}
+
+/// Places that different threads write to, each place once.
+struct Places<T>(*mut T);
+
+// SAFETY: the only use is `put`, whose callers write every place at most once.
+#[allow(unsafe_code)]
+unsafe impl<T: Send> Sync for Places<T> {}
+
+impl<T> Places<T> {
+    /// # Safety
+    ///
+    /// `at` is inside the slice that this was made from, and no other thread reads or writes that place meanwhile.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn put(&self, at: usize, item: T) {
+        // SAFETY: as above.
+        unsafe { self.0.add(at).write(item) }
+    }
+}
+
+/// Sorts by the lowest `bits` of `key`, keeping the order of equals: least significant digit first, on all threads.
+///
+/// Digits that are the same in all keys cost a count, not a pass.
+pub(crate) fn radix_sort<T: Pod + Send + Sync>(items: &mut Vec<T>, bits: u32, key: impl Fn(&T) -> u64 + Sync) {
+    if items.len() < PARALLEL_FROM {
+        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        items.sort_by_key(|item| key(item) & mask);
+        return;
+    }
+    let mut other: Vec<T> = vec![T::zeroed(); items.len()];
+    for low in (0..bits).step_by(DIGIT as usize) {
+        let mask = (1u64 << DIGIT.min(bits - low)) - 1;
+        if spread(items, &mut other, |item| (key(item) >> low & mask) as usize) {
+            std::mem::swap(items, &mut other);
+        }
+    }
+}
+
+/// Copies the items to `other` by rising digit, keeping the order of equals; false, and no copy, where all are equal.
+#[allow(unsafe_code)]
+fn spread<T: Pod + Send + Sync>(items: &[T], other: &mut [T], digit: impl Fn(&T) -> usize + Sync) -> bool {
+    const DIGITS: usize = 1 << DIGIT;
+    assert_eq!(items.len(), other.len());
+    let block = block(items.len());
+    let mut counts: Vec<[usize; DIGITS]> = items
+        .par_chunks(block)
+        .map(|part| {
+            let mut counts = [0; DIGITS];
+            part.iter().for_each(|item| counts[digit(item)] += 1);
+            counts
+        })
+        .collect();
+    let mut start = 0;
+    for digit in 0..DIGITS {
+        let before = start;
+        for part in &mut counts {
+            start += std::mem::replace(&mut part[digit], start);
+        }
+        if start - before == items.len() {
+            return false;
+        }
+    }
+    let places = Places(other.as_mut_ptr());
+    items.par_chunks(block).zip(counts).for_each(|(part, mut next)| {
+        for item in part {
+            let at = &mut next[digit(item)];
+            // SAFETY: the counts cut `other` into one range for each digit of each part, as long as that part has items
+            // with that digit, and `digit` gives the same answer each time (a lie would be caught by the check).
+            assert!(*at < items.len());
+            unsafe { places.put(*at, *item) };
+            *at += 1;
+        }
+    });
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix::mix;
+
+    #[test]
+    fn sums_and_packs_are_the_same_on_any_number_of_threads() {
+        for len in [0, 1, 1000, PARALLEL_FROM + 77, 200_000] {
+            let counts: Vec<u64> = (0..len as u64).map(|i| mix(i) % 5).collect();
+            let mut sums = counts.clone();
+            assert_eq!(scan(&mut sums), counts.iter().sum());
+            assert!(sums.iter().enumerate().all(|(i, &sum)| i == 0 && sum == 0 || sum == sums[i - 1] + counts[i - 1]));
+            let packed = pack(len, |i| (counts[i] == 2).then_some(i));
+            assert!(packed.into_iter().eq((0..len).filter(|&i| counts[i] == 2)));
+        }
+    }
+
+    #[test]
+    fn radix_sort_is_stable_and_looks_at_no_other_bits() {
+        for (len, bits) in [(0, 32), (1, 8), (5000, 17), (100_000, 0), (100_000, 13), (150_000, 64)] {
+            let mut items: Vec<[u64; 2]> = (0..len).map(|i| [mix(i) % (1 << 40), i]).collect();
+            let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+            let mut expected = items.clone();
+            expected.sort_by_key(|item| item[0] & mask);
+            radix_sort(&mut items, bits, |item| item[0]);
+            assert!(items == expected, "{len} items, {bits} bits");
+        }
+    }
+}
