@@ -1,11 +1,12 @@
 //! The result: the edges of a spanning forest.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::buffer::Buffer;
 use crate::graph::Graph;
 use crate::par::{block, shared};
 use crate::run::Stats;
@@ -13,15 +14,8 @@ use crate::union_find::UnionFind;
 use crate::weight::Total;
 
 /// With fewer forest edges than this, or fewer than one in so many of the graph's, sorting their ids is quicker than
-/// setting a bit for each and collecting the bits.
+/// marking them and collecting the marks.
 const SPARSE: usize = 256;
-
-/// Sets the bit of edge `e`.
-#[inline(always)]
-pub(crate) fn mark(marks: &[AtomicU64], e: u32) {
-    // Relaxed: the bits are read after the threads have joined.
-    marks[e as usize / 64].fetch_or(1 << (e % 64), Ordering::Relaxed);
-}
 
 /// A spanning forest: ascending edge ids, with what follows from them.
 #[derive(Clone, Debug)]
@@ -39,37 +33,41 @@ impl Forest {
         if edges.len() < SPARSE || graph.edges() / SPARSE > edges.len() {
             edges.par_sort_unstable();
         } else if !edges.is_sorted() {
-            let mut marks = vec![0u64; graph.edges().div_ceil(64)];
+            let mut marks = Buffer::<u8>::zeroed(graph.edges());
             let shared_marks = shared(&mut marks);
-            edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
+            // Relaxed: the marks are read after the threads have joined.
+            let mark = |e: &u32| shared_marks[*e as usize].store(1, Ordering::Relaxed);
+            edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(mark));
             return Self::from_marks(graph, &marks, stats);
         }
         let weight = graph.weights().total(&edges);
         Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
     }
 
-    /// The forest of the edges whose bits are set, edge 0 the lowest bit of the first word.
-    pub(crate) fn from_marks(graph: &Graph, marks: &[u64], stats: Option<Stats>) -> Self {
-        let block = block(marks.len());
-        let counts: Vec<usize> =
-            marks.par_chunks(block).map(|part| part.iter().map(|word| word.count_ones() as usize).sum()).collect();
+    /// The forest of the edges whose mark is 1; the others' are 0.
+    pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Self {
+        let block = block(marks.len()).next_multiple_of(8);
+        let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
+        let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
         let mut edges = vec![0u32; counts.iter().sum()];
         let mut tasks = Vec::with_capacity(counts.len());
         let mut rest = &mut edges[..];
         for (number, (part, &count)) in marks.chunks(block).zip(&counts).enumerate() {
             let (ids, behind) = rest.split_at_mut(count);
             rest = behind;
-            tasks.push(((number * block * 64) as u32, part, ids));
+            tasks.push((number * block, part, ids));
         }
         tasks.into_par_iter().for_each(|(first, part, ids)| {
-            let mut next = ids.iter_mut();
-            for (word, first) in part.iter().zip((first..).step_by(64)) {
-                let mut left = *word;
-                while left != 0 {
-                    if let Some(id) = next.next() {
-                        *id = first + left.trailing_zeros();
-                    }
-                    left &= left - 1;
+            let mut next = 0;
+            for (few, first) in part.chunks(8).zip((first..).step_by(8)) {
+                if few == [0; 8] {
+                    continue;
+                }
+                // Writes an id for every mark and moves on where it is set, so that there is no branch to mispredict.
+                for (&mark, e) in few.iter().zip(first as u32..) {
+                    let Some(id) = ids.get_mut(next) else { return };
+                    *id = e;
+                    next += usize::from(mark);
                 }
             }
         });

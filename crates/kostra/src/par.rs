@@ -1,6 +1,6 @@
 //! The parallel pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort.
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -34,12 +34,27 @@ macro_rules! shareable {
         }
     };
 }
+shareable!(u8, AtomicU8);
 shareable!(u32, AtomicU32);
 shareable!(u64, AtomicU64);
 
 /// The same memory, open to all threads. A relaxed load or store costs what a plain one does.
 pub(crate) fn shared<T: Shareable>(items: &mut [T]) -> &[T::Atomic] {
     T::shared(items)
+}
+
+/// Asks for the cache line of an item that will be needed soon. Items that do not exist are no harm.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing that the program can see, and never faults, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
 }
 
 /// How long the blocks are into which `len` items are cut for all threads: a few for each, so that none waits long.

@@ -206,6 +206,12 @@ pub trait Key: Pod + Ord + Send + Sync + fmt::Debug + sealed::Sealed {
     /// The place above `low` in 32 bits, below `u32::MAX`: never falls where the rank rises, but may stay the same.
     #[doc(hidden)]
     fn squeezed(ranked: Self::Ranked, low: Self::Ranked, shift: u32) -> u32;
+    /// Whether [`shortened`](Self::shortened) loses nothing.
+    #[doc(hidden)]
+    const SHORT: bool;
+    /// The key in 32 bits.
+    #[doc(hidden)]
+    fn shortened(self, low: Self) -> u64;
     #[doc(hidden)]
     fn transform(self, map: &Map<Self>) -> Self;
 }
@@ -231,8 +237,13 @@ pub struct Map<K> {
 }
 
 macro_rules! key {
-    ($key:ty, $signed:ty, $ranked:ty, $last:expr, |$self:ident, $edge:ident| $rank:expr) => {
+    ($key:ty, $signed:ty, $ranked:ty, $last:expr, |$self:ident, $edge:ident| $rank:expr, $shorten:expr) => {
         impl Key for $key {
+            const SHORT: bool = <$key>::BITS == 32;
+            #[inline(always)]
+            fn shortened(self, low: Self) -> u64 {
+                $shorten(self, low)
+            }
             type Ranked = $ranked;
             const MAX: $key = <$key>::MAX;
             const LAST: $ranked = $last;
@@ -276,8 +287,16 @@ impl Map<u32> {
     const UNSIGNED: Self = Self { sign: 0, ..Self::SIGNED };
     const UNIT: Self = Self { mask: 0, ..Self::UNSIGNED };
 }
-key!(u32, i32, u64, u64::MAX, |self, edge| (self as u64) << 32 | edge as u64);
-key!(u64, i64, u128, u128::MAX, |self, edge| (self as u128) << 32 | edge as u128);
+key!(u32, i32, u64, u64::MAX, |self, edge| (self as u64) << 32 | edge as u64, |key, _| key as u64);
+key!(u64, i64, u128, u128::MAX, |self, edge| (self as u128) << 32 | edge as u128, shorten);
+
+/// The distance above `low` in 32 bits, as a number with 27 significant bits and an exponent.
+#[inline(always)]
+fn shorten(key: u64, low: u64) -> u64 {
+    let above = key.saturating_sub(low);
+    let shift = (64 - above.leading_zeros()).saturating_sub(27);
+    (u64::from(shift) << 26) + (above >> shift)
+}
 
 /// The order-preserving keys of a graph's weights, computed where they are read.
 #[derive(Clone, Copy, Debug)]
@@ -293,11 +312,39 @@ impl<K: Key> Keys<'_, K> {
         self.bits[e].transform(&self.map)
     }
 
+    /// One bit for each of up to 64 edges, the first the lowest: whether it is `last` or before it in the order.
+    #[inline(always)]
+    pub(crate) fn at_most(&self, edges: std::ops::Range<usize>, last: K::Ranked) -> u64 {
+        let (key, e) = (self.at(K::edge(last) as usize), K::edge(last) as usize);
+        let mut flags = [false; 64];
+        let bits = &self.bits[edges.clone()];
+        if edges.end <= e {
+            flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = bits.transform(&self.map) <= key);
+        } else if edges.start > e {
+            flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = bits.transform(&self.map) < key);
+        } else {
+            flags.iter_mut().zip(edges).for_each(|(flag, e)| *flag = self.ranked(e) <= last);
+        }
+        pack_flags(&flags)
+    }
+
     /// The place of edge `e` in the order: its key with its id behind it.
     #[inline(always)]
     pub fn ranked(&self, e: usize) -> K::Ranked {
         self.at(e).ranked(e as u32)
     }
+}
+
+/// One bit for each flag, the first the lowest.
+#[inline(always)]
+pub(crate) fn pack_flags(flags: &[bool; 64]) -> u64 {
+    let mut word = 0;
+    for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
+        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        // The product gathers the lowest bit of every byte in the topmost byte.
+        word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    word
 }
 
 /// The keys of a graph, by width. Solvers match once and go on in code that is generic over [`Key`].

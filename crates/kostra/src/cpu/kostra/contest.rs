@@ -1,0 +1,201 @@
+//! The contest for the smallest edge of every tree.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use rayon::prelude::*;
+
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::par::{self, block, shared};
+use crate::watch::Watch;
+use crate::weight::{Key, Keys};
+
+/// How far ahead memory is asked for.
+pub(super) const AHEAD: usize = 16;
+
+/// Edges that are handled together: all ask for memory before any of them uses it.
+pub(super) const BATCH: usize = 128;
+
+/// The cell of a tree to which no edge has been offered.
+pub(super) const EMPTY: u64 = u64::MAX;
+
+/// For every tree the cell of the smallest edge that was offered to it: short key above, position below.
+///
+/// Threads that share cells slow each other down: a core waits for every cell that another has touched, and competing
+/// takes locked instructions. So where there is room, each thread has cells of its own, which are merged at the end.
+pub(super) struct Cells {
+    cells: Buffer<u64>,
+    trees: usize,
+    /// As many as there are threads, or 1, which all share.
+    copies: usize,
+}
+
+/// The cells that one thread offers to.
+#[derive(Clone, Copy)]
+pub(super) struct Ballot<'a> {
+    pub(super) cells: &'a [AtomicU64],
+    /// Whether no other thread offers to them.
+    own: bool,
+}
+
+/// The cells of all threads.
+#[derive(Clone, Copy)]
+pub(super) struct Ballots<'a> {
+    cells: &'a [AtomicU64],
+    trees: usize,
+    copies: usize,
+    own: bool,
+}
+
+impl<'a> Ballots<'a> {
+    /// The calling thread's.
+    pub(super) fn mine(&self) -> Ballot<'a> {
+        let copy = if self.copies == 1 { 0 } else { rayon::current_thread_index().unwrap_or(0) };
+        Ballot { cells: &self.cells[copy * self.trees..][..self.trees], own: self.own }
+    }
+}
+
+impl Cells {
+    /// Room for `len` cells.
+    pub(super) fn new(len: usize) -> Self {
+        Self { cells: Buffer::zeroed(len), trees: 0, copies: 1 }
+    }
+
+    /// Empty cells for so many trees.
+    pub(super) fn clear(&mut self, trees: usize, threads: usize) {
+        self.trees = trees;
+        self.copies = if trees * threads <= self.cells.len() { threads } else { 1 };
+        let cells = &mut self.cells[..trees * self.copies];
+        cells.par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
+    }
+
+    pub(super) fn ballots(&mut self, threads: usize) -> Ballots<'_> {
+        let (trees, copies) = (self.trees, self.copies);
+        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, copies, own: copies == threads }
+    }
+
+    /// The smallest of all copies, in the first. `id` tells the edge at a position.
+    pub(super) fn merge<K: Key>(&mut self, contest: &Contest<K>, id: impl Fn(u32) -> u32 + Sync) -> &mut [u64] {
+        let (best, others) = self.cells[..self.trees * self.copies].split_at_mut(self.trees);
+        if !others.is_empty() {
+            let block = block(self.trees);
+            best.par_chunks_mut(block).enumerate().for_each(|(number, best)| {
+                for copy in others.chunks_exact(self.trees) {
+                    for (best, &other) in best.iter_mut().zip(&copy[number * block..]) {
+                        if contest.smaller(other, *best, &id) {
+                            *best = other;
+                        }
+                    }
+                }
+            });
+        }
+        best
+    }
+}
+
+pub(super) struct Contest<'a, K> {
+    pub(super) graph: &'a Graph<'a>,
+    pub(super) keys: Keys<'a, K>,
+    low: K,
+    pub(super) threads: usize,
+    pub(super) watch: &'a Watch,
+}
+
+impl<'a, K: Key> Contest<'a, K> {
+    pub(super) fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, low: Option<K>, watch: &'a Watch) -> Self {
+        let threads = if graph.edges() < par::PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
+        Self { graph, keys, low: low.unwrap_or(K::MAX), threads, watch }
+    }
+
+    /// How many edges of the graph one task takes: whole words of a bit set.
+    pub(super) fn block(&self) -> usize {
+        block(self.graph.edges()).min(1 << 17).next_multiple_of(64)
+    }
+
+    /// The upper half of the cell of edge `e`.
+    #[inline(always)]
+    pub(super) fn short(&self, e: usize) -> u64 {
+        self.keys.at(e).shortened(self.low) << 32
+    }
+
+    /// Whether the first cell is the smaller. `id` tells the edge at a position.
+    #[inline(always)]
+    fn smaller(&self, mine: u64, seen: u64, id: impl Fn(u32) -> u32) -> bool {
+        if !K::SHORT && mine >> 32 == seen >> 32 && seen != EMPTY {
+            let rank = |cell: u64| self.keys.ranked(id(cell as u32) as usize);
+            return rank(mine) < rank(seen);
+        }
+        mine < seen
+    }
+
+    /// Offers a batch of edges to their trees: ends and cell of each, at most [`BATCH`].
+    #[inline(always)]
+    pub(super) fn offer(&self, ballot: Ballot, edges: impl Iterator<Item = (u32, u32, u64)>, id: impl Fn(u32) -> u32) {
+        if ballot.own {
+            for (u, v, mine) in edges {
+                for cell in [&ballot.cells[u as usize], &ballot.cells[v as usize]] {
+                    let seen = cell.load(Relaxed);
+                    // Always a store, so that there is no branch to mispredict.
+                    cell.store(if self.smaller(mine, seen, &id) { mine } else { seen }, Relaxed);
+                }
+            }
+            return;
+        }
+        // First find who has a chance, without a branch to mispredict; then let them compete.
+        let (mut hopeful, mut count) = ([(0u32, 0u64); 2 * BATCH], 0);
+        for (u, v, mine) in edges {
+            for tree in [u, v] {
+                let seen = ballot.cells[tree as usize].load(Relaxed);
+                hopeful[count % (2 * BATCH)] = (tree, mine);
+                count += usize::from(if K::SHORT { mine < seen } else { mine >> 32 <= seen >> 32 });
+            }
+        }
+        for &(tree, mine) in &hopeful[..count] {
+            let cell = &ballot.cells[tree as usize];
+            let mut seen = cell.load(Acquire);
+            while self.smaller(mine, seen, &id) {
+                match cell.compare_exchange_weak(seen, mine, Release, Acquire) {
+                    Ok(_) => break,
+                    Err(other) => seen = other,
+                }
+            }
+        }
+    }
+
+    /// Offers every edge of the graph to its ends; self-loops offer nothing.
+    pub(super) fn offer_all(&self, ballots: Ballots) -> Result<()> {
+        let block = self.block();
+        let (src, dst) = (self.graph.sources().par_chunks(block), self.graph.targets().par_chunks(block));
+        src.zip(dst).enumerate().try_for_each(|(number, (src, dst))| {
+            self.watch.check()?;
+            let (ballot, first) = (ballots.mine(), number * block);
+            for (number, (src, dst)) in src.chunks(BATCH).zip(dst.chunks(BATCH)).enumerate() {
+                let edges = (first + number * BATCH..).zip(src.iter().zip(dst));
+                let cell = |e: usize, loops: bool| if loops { EMPTY } else { self.short(e) | e as u64 };
+                self.offer(ballot, edges.map(|(e, (&u, &v))| (u, v, cell(e, u == v))), |e| e);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the bits of the edges that `mask` says, 64 edges at a time, and counts those of each block.
+    pub(super) fn select(
+        &self,
+        bits: &mut [u64],
+        mask: impl Fn(std::ops::Range<usize>) -> u64 + Sync,
+    ) -> Result<Vec<usize>> {
+        let (m, block) = (self.graph.edges(), self.block());
+        let select = |(number, words): (usize, &mut [u64])| {
+            self.watch.check()?;
+            let mut count = 0;
+            for (word, start) in words.iter_mut().zip((number * block..).step_by(64)) {
+                *word = mask(start..m.min(start + 64));
+                count += word.count_ones() as usize;
+            }
+            Ok(count)
+        };
+        bits.par_chunks_mut(block / 64).enumerate().map(select).collect()
+    }
+}

@@ -1,0 +1,283 @@
+//! Edges between trees, in blocks that shrink in place.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rayon::prelude::*;
+
+use super::contest::{BATCH, Ballot, Ballots, Contest};
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::par::{prefetch, scan, shared};
+use crate::weight::Key;
+
+/// The upper half of a word.
+const UPPER: u64 = !0 << 32;
+
+/// Where the ends and the id of the edge at a position are found.
+pub(super) trait Edges: Sync {
+    fn ends(&self, at: usize) -> (u32, u32);
+    fn id(&self, at: usize) -> u32;
+    fn prefetch(&self, at: usize);
+}
+
+/// The edges of the graph itself.
+pub(super) struct Whole<'a> {
+    pub(super) src: &'a [u32],
+    pub(super) dst: &'a [u32],
+}
+
+impl Edges for Whole<'_> {
+    #[inline(always)]
+    fn ends(&self, at: usize) -> (u32, u32) {
+        (self.src[at], self.dst[at])
+    }
+    #[inline(always)]
+    fn id(&self, at: usize) -> u32 {
+        at as u32
+    }
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.src, at);
+        prefetch(self.dst, at);
+    }
+}
+
+/// Edges between trees, in the order of their ids. Two words each: the ends; the short key with the id behind it.
+pub(super) struct List {
+    words: Buffer<u64>,
+    spans: Vec<Span>,
+}
+
+/// The edges of a block, and where they begin.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    len: usize,
+}
+
+/// The words of a list.
+pub(super) struct Words<'a>(&'a [u64]);
+
+impl Edges for Words<'_> {
+    #[inline(always)]
+    fn ends(&self, at: usize) -> (u32, u32) {
+        split(self.0[2 * at])
+    }
+    #[inline(always)]
+    fn id(&self, at: usize) -> u32 {
+        self.0[2 * at + 1] as u32
+    }
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.0, 2 * at);
+    }
+}
+
+#[inline(always)]
+fn split(ends: u64) -> (u32, u32) {
+    ((ends >> 32) as u32, ends as u32)
+}
+
+#[inline(always)]
+fn join(u: u32, v: u32) -> u64 {
+    u64::from(u) << 32 | u64::from(v)
+}
+
+/// Offers a batch of edges, those at these positions, to their trees.
+#[inline(always)]
+fn offer<K: Key>(contest: &Contest<K>, words: &[AtomicU64], ballot: Ballot, from: usize, to: usize) {
+    let edges = (from as u64..).zip(words[2 * from..2 * to].chunks_exact(2)).map(|(at, edge)| {
+        let (u, v) = split(edge[0].load(Relaxed));
+        (u, v, edge[1].load(Relaxed) & UPPER | at)
+    });
+    contest.offer(ballot, edges, |at| words[2 * at as usize + 1].load(Relaxed) as u32);
+}
+
+impl List {
+    pub(super) fn edges(&self) -> Words<'_> {
+        Words(&self.words)
+    }
+
+    /// How many edges there are.
+    pub(super) fn len(&self) -> usize {
+        self.spans.iter().map(|span| span.len).sum()
+    }
+
+    /// The edges, as ends and ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        let words: &[u64] = &self.words;
+        let edges = self.spans.iter().flat_map(|span| words[2 * span.start..][..2 * span.len].chunks_exact(2));
+        edges.map(|edge| {
+            let (u, v) = split(edge[0]);
+            (u, v, edge[1] as u32)
+        })
+    }
+
+    /// All edges of the graph that join two trees. They offer themselves.
+    pub(super) fn joining<K: Key>(contest: &Contest<K>, labels: &[u32], ballots: Ballots) -> Result<Self> {
+        let (m, block) = (contest.graph.edges(), contest.block());
+        let starts: Vec<usize> = (0..m).step_by(block).collect();
+        Self::fill(contest, m, &starts, Some(labels), ballots, |block, put| {
+            for first in block.clone().step_by(BATCH) {
+                let mut batch = [0; BATCH];
+                batch.iter_mut().zip(first as u32..).for_each(|(entry, e)| *entry = e);
+                put(&batch[..BATCH.min(block.end - first)]);
+            }
+        })
+    }
+
+    /// The selected edges of the graph, `counts` in each block. Those that join two trees offer themselves.
+    pub(super) fn selected<K: Key>(
+        contest: &Contest<K>,
+        selected: &[u64],
+        counts: &[usize],
+        labels: Option<&[u32]>,
+        ballots: Ballots,
+    ) -> Result<Self> {
+        let mut starts = counts.to_vec();
+        let total = scan(&mut starts);
+        Self::fill(contest, total, &starts, labels, ballots, |block, put| {
+            let (mut batch, mut held) = ([0; BATCH], 0);
+            let words = &selected[block.start / 64..block.end.div_ceil(64)];
+            for (&word, first) in words.iter().zip((block.start as u32..).step_by(64)) {
+                if held + 64 > BATCH {
+                    put(&batch[..held]);
+                    held = 0;
+                }
+                let mut left = word;
+                while left != 0 {
+                    batch[held] = first + left.trailing_zeros();
+                    held += 1;
+                    left &= left - 1;
+                }
+            }
+            put(&batch[..held]);
+        })
+    }
+
+    /// A list with room for `total` edges. Block by block, `choose` puts batches of edges from where its block starts.
+    fn fill<K: Key>(
+        contest: &Contest<K>,
+        total: usize,
+        starts: &[usize],
+        labels: Option<&[u32]>,
+        ballots: Ballots,
+        choose: impl Fn(std::ops::Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
+    ) -> Result<Self> {
+        let (m, block) = (contest.graph.edges(), contest.block());
+        let (src, dst) = (contest.graph.sources(), contest.graph.targets());
+        let mut words = Buffer::<u64>::zeroed(2 * total);
+        let list = shared(&mut words);
+        let fill = |(number, &start): (usize, &usize)| {
+            contest.watch.check()?;
+            let (ballot, mut next) = (ballots.mine(), start);
+            let mut put = |batch: &[u32]| {
+                let from = next;
+                if let Some(labels) = labels {
+                    for &e in batch {
+                        prefetch(labels, src[e as usize] as usize);
+                        prefetch(labels, dst[e as usize] as usize);
+                    }
+                }
+                for &e in batch {
+                    let (mut u, mut v) = (src[e as usize], dst[e as usize]);
+                    if let Some(labels) = labels {
+                        (u, v) = (labels[u as usize], labels[v as usize]);
+                    }
+                    prefetch(ballot.cells, u as usize);
+                    prefetch(ballot.cells, v as usize);
+                    // `next` is inside: no more edges come from a block than it was given room for.
+                    list[2 * next].store(join(u, v), Relaxed);
+                    list[2 * next + 1].store(contest.short(e as usize) | u64::from(e), Relaxed);
+                    next += usize::from(u != v);
+                }
+                offer(contest, list, ballot, from, next);
+            };
+            choose(number * block..m.min((number + 1) * block), &mut put);
+            Ok(Span { start, len: next - start })
+        };
+        let spans = starts.par_iter().enumerate().map(fill).collect::<Result<_>>()?;
+        Ok(Self { words, spans })
+    }
+
+    /// A list of the lightest edges, about this share of all. They offer themselves.
+    pub(super) fn lightest<K: Key>(&self, contest: &Contest<K>, share: f64, ballots: Ballots) -> Result<Self> {
+        let step = self.len().div_ceil(super::SAMPLES).max(1);
+        let rank = |entry: u64| contest.keys.ranked(entry as u32 as usize);
+        let words: &[u64] = &self.words;
+        let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
+        let mut sample: Vec<K::Ranked> = places.map(|at| rank(words[2 * at + 1])).collect();
+        sample.sort_unstable();
+        let threshold = sample[((sample.len() as f64 * share) as usize).min(sample.len() - 1)];
+        let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
+        let is_light = |entry: u64| {
+            if !K::SHORT && entry >> 32 == short >> 32 { rank(entry) <= threshold } else { entry <= short }
+        };
+        let entries = |span: &Span| words[2 * span.start..][..2 * span.len].chunks_exact(2);
+        let mut starts: Vec<usize> =
+            self.spans.par_iter().map(|span| entries(span).filter(|edge| is_light(edge[1])).count()).collect();
+        let counts = starts.clone();
+        let mut light = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let list = shared(&mut light);
+        let spans = self.spans.par_iter().zip(starts).zip(counts).map(|((span, start), len)| {
+            contest.watch.check()?;
+            let (ballot, mut next, mut offered) = (ballots.mine(), start, start);
+            for edge in entries(span).filter(|edge| is_light(edge[1])) {
+                let (u, v) = split(edge[0]);
+                prefetch(ballot.cells, u as usize);
+                prefetch(ballot.cells, v as usize);
+                list[2 * next].store(edge[0], Relaxed);
+                list[2 * next + 1].store(edge[1], Relaxed);
+                next += 1;
+                if next == offered + BATCH {
+                    offer(contest, list, ballot, offered, next);
+                    offered = next;
+                }
+            }
+            offer(contest, list, ballot, offered, next);
+            Ok(Span { start, len })
+        });
+        let spans = spans.collect::<Result<_>>()?;
+        Ok(Self { words: light, spans })
+    }
+
+    /// Renames the ends of edges and drops those inside a tree. The others offer themselves where `best` is given.
+    pub(super) fn relabel<K: Key>(
+        &mut self,
+        contest: &Contest<K>,
+        labels: &[u32],
+        ballots: Option<Ballots>,
+    ) -> Result<()> {
+        let words = shared(&mut self.words);
+        self.spans.par_iter_mut().try_for_each(|span| {
+            contest.watch.check()?;
+            let ballot = ballots.map(|ballots| ballots.mine());
+            let (mut kept, end) = (span.start, span.start + span.len);
+            for first in (span.start..end).step_by(BATCH) {
+                for at in first + BATCH..end.min(first + 2 * BATCH) {
+                    let (u, v) = split(words[2 * at].load(Relaxed));
+                    prefetch(labels, u as usize);
+                    prefetch(labels, v as usize);
+                }
+                let from = kept;
+                for at in first..end.min(first + BATCH) {
+                    let (u, v) = split(words[2 * at].load(Relaxed));
+                    let (u, v) = (labels[u as usize], labels[v as usize]);
+                    if let Some(ballot) = ballot {
+                        prefetch(ballot.cells, u as usize);
+                        prefetch(ballot.cells, v as usize);
+                    }
+                    words[2 * kept].store(join(u, v), Relaxed);
+                    words[2 * kept + 1].store(words[2 * at + 1].load(Relaxed), Relaxed);
+                    kept += usize::from(u != v);
+                }
+                if let Some(ballot) = ballot {
+                    offer(contest, words, ballot, from, kept);
+                }
+            }
+            span.len = kept - span.start;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! Our own algorithm.
+
+mod contest;
+mod list;
+mod round;
+
+use rayon::prelude::*;
+
+use self::contest::{Cells, Contest};
+use self::list::{List, Whole};
+use self::round::compose;
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::mix::mix;
+use crate::par;
+use crate::run::{Run, Stats};
+use crate::weight::{AnyKeys, Key, Keys, pack_flags};
+
+pub(crate) fn knob(name: &str, default: f64) -> f64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+/// Edges that are looked at to guess where a share of the lightest ends.
+const SAMPLES: usize = 4096;
+const FINISH: usize = 4096;
+
+/// The minimum spanning forest by our own algorithm.
+pub fn kostra(graph: &Graph, run: &Run) -> Result<Forest> {
+    match graph.keys(run.is_maximum()) {
+        AnyKeys::Narrow(keys) => with_keys(graph, keys, run),
+        AnyKeys::Wide(keys) => with_keys(graph, keys, run),
+    }
+}
+
+/// Enters the caller's pool once rather than for each pass; small graphs are solved before that is done.
+fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
+    if graph.edges() < par::PARALLEL_FROM {
+        return solve(graph, keys, run);
+    }
+    rayon::join(|| solve(graph, keys, run), || ()).0
+}
+
+pub(crate) struct Timer(Option<std::time::Instant>);
+impl Timer {
+    pub(crate) fn new() -> Self {
+        Self(std::env::var_os("KOSTRA_TIME").map(|_| std::time::Instant::now()))
+    }
+    #[allow(clippy::print_stderr)]
+    pub(crate) fn lap(&mut self, what: &str, a: usize, b: usize) {
+        if let Some(t) = &mut self.0 {
+            eprintln!("  {what:14} {:8.3} ms  {a} {b}", t.elapsed().as_secs_f64() * 1e3);
+            *t = std::time::Instant::now();
+        }
+    }
+}
+
+fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
+    let (n, m) = (graph.vertices(), graph.edges());
+    let (src, dst) = (graph.sources(), graph.targets());
+    let sample = sample(keys, m);
+    let threads = if m < par::PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
+    let copies = if n == 0 { 1 } else { threads.min((m / n) * 2).max(1) };
+    let mut work = Work {
+        contest: Contest::new(graph, keys, sample.first().map(|&r| keys.at(K::edge(r) as usize)), run.watch()),
+        cells: Cells::new(n * copies),
+        parent: Buffer::zeroed(n),
+        marks: Buffer::zeroed(m),
+        chosen: 0,
+        stats: run.stats(),
+        timer: Timer::new(),
+        filter_from: knob("FILTER_FROM", 3.2),
+        light: knob("LIGHT", 1.8),
+    };
+    work.clear(n);
+    work.timer.lap("prepare", n, m);
+    if m as f64 <= work.filter_from * n as f64 {
+        work.contest.offer_all(work.cells.ballots(threads))?;
+        work.timer.lap("offer all", n, m);
+        let mut complete = 0;
+        let (labels, trees) = work.round(&Whole { src, dst }, n, &mut complete)?;
+        work.clear(trees);
+        let list = List::joining(&work.contest, &labels, work.cells.ballots(threads))?;
+        work.timer.lap("extract", trees, list.len());
+        work.contract(list, trees, false)?;
+    } else {
+        let connected = 0.65 * n as f64 * (n as f64).ln();
+        let light = if connected < m as f64 / 16.0 { connected } else { work.light * n as f64 };
+        let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
+        let mut selected = Buffer::zeroed(m.div_ceil(64));
+        let counts = work.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
+        work.timer.lap("select light", n, m);
+        let list = List::selected(&work.contest, &selected, &counts, None, work.cells.ballots(threads))?;
+        work.timer.lap("extract light", n, list.len());
+        let (labels, trees) = work.contract(list, n, true)?;
+        if trees > 1 {
+            let inside = giant(&labels);
+            work.timer.lap("giant", trees, n);
+            let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
+            let labels: &[u32] = &labels;
+            let counts = work.contest.select(&mut selected, |edges| {
+                let (src, dst) = (&src[edges.clone()], &dst[edges]);
+                let mut flags = [false; 64];
+                for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
+                    *flag = outside(u) | outside(v);
+                }
+                let mut bits = pack_flags(&flags);
+                let mut left = bits;
+                while left != 0 {
+                    let bit = left.trailing_zeros() as usize;
+                    let joins = labels[src[bit] as usize] != labels[dst[bit] as usize];
+                    bits ^= u64::from(!joins) << bit;
+                    left &= left - 1;
+                }
+                bits
+            })?;
+            work.timer.lap("select heavy", trees, m);
+            work.clear(trees);
+            let list = List::selected(&work.contest, &selected, &counts, Some(labels), work.cells.ballots(threads))?;
+            work.timer.lap("extract heavy", trees, list.len());
+            work.contract(list, trees, false)?;
+        }
+    }
+    let forest = Forest::from_marks(graph, &work.marks, work.stats);
+    work.timer.lap("forest", 0, 0);
+    Ok(forest)
+}
+
+/// The ranks of some edges, ascending.
+fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
+    let count = SAMPLES.min(m);
+    let place = |i: usize| if count == m { i } else { (u128::from(mix(i as u64)) * m as u128 >> 64) as usize };
+    let mut sample: Vec<_> = (0..count).map(|i| keys.ranked(place(i))).collect();
+    sample.sort_unstable();
+    sample
+}
+
+/// A bit for every vertex in what seems to be the largest tree.
+fn giant(labels: &[u32]) -> Vec<u64> {
+    let place = |i| (u128::from(mix(i)) * labels.len() as u128 >> 64) as usize;
+    let mut sample: Vec<u32> = (0..1024u64).map(|i| labels[place(i)]).collect();
+    sample.sort_unstable();
+    let largest = sample.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0]);
+    let bits = |part: &[u32]| part.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label == largest));
+    labels.par_chunks(64).with_min_len(1 << 10).map(bits).collect()
+}
+
+/// What one solve works on.
+struct Work<'a, K> {
+    contest: Contest<'a, K>,
+    cells: Cells,
+    parent: Buffer<u32>,
+    /// 1 for every edge of the forest.
+    marks: Buffer<u8>,
+    chosen: usize,
+    stats: Option<Stats>,
+    timer: Timer,
+    filter_from: f64,
+    light: f64,
+}
+
+impl<K: Key> Work<'_, K> {
+    /// Takes back all offers to the first trees.
+    fn clear(&mut self, trees: usize) {
+        self.cells.clear(trees, self.contest.threads);
+    }
+
+    /// Borůvka's rounds on a list whose edges have offered themselves, until none is left. Where `keep`, returns the
+    /// tree in which each tree ends, numbered from 0, and how many these are.
+    fn contract(&mut self, mut list: List, mut trees: usize, keep: bool) -> Result<(Buffer<u32>, usize)> {
+        let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
+        loop {
+            let edges = list.len();
+            if let Some(stats) = &mut self.stats {
+                stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
+            }
+            self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)?;
+            if edges <= FINISH && trees <= 4 * FINISH {
+                let (labels, sets) = self.finish(&list, trees, complete);
+                complete += sets;
+                maps.push(labels);
+                self.timer.lap("finish", trees, edges);
+                break;
+            }
+            let (labels, live) = if offered {
+                self.round(&list.edges(), trees, &mut complete)?
+            } else {
+                let light = self.light * trees as f64 / edges as f64;
+                let light = list.lightest(&self.contest, light, self.cells.ballots(self.contest.threads))?;
+                self.timer.lap("lightest", trees, light.len());
+                self.contract(light, trees, true)?
+            };
+            self.clear(live);
+            offered = edges <= 4 * FINISH || edges as f64 <= self.filter_from * live as f64;
+            list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots(self.contest.threads)))?;
+            self.timer.lap("relabel", live, list.len());
+            if keep {
+                maps.push(labels);
+            }
+            trees = live;
+        }
+        Ok(if keep { (compose(maps), complete) } else { (Buffer::zeroed(0), complete) })
+    }
+}
