@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::par::{block, shared};
 use crate::run::Stats;
 use crate::union_find::UnionFind;
-use crate::weight::Total;
+use crate::weight::{Total, pack_flags};
 
 /// With fewer forest edges than this, or fewer than one in so many of the graph's, sorting their ids is quicker than
 /// marking them and collecting the marks.
@@ -46,7 +46,7 @@ impl Forest {
 
     /// The forest of the edges whose mark is 1; the others' are 0.
     pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Self {
-        let block = block(marks.len()).next_multiple_of(8);
+        let block = block(marks.len()).next_multiple_of(64);
         let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
         let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
         let mut edges = vec![0u32; counts.iter().sum()];
@@ -58,16 +58,16 @@ impl Forest {
             tasks.push((number * block, part, ids));
         }
         tasks.into_par_iter().for_each(|(first, part, ids)| {
-            let mut next = 0;
-            for (few, first) in part.chunks(8).zip((first..).step_by(8)) {
-                if few == [0; 8] {
-                    continue;
-                }
-                // Writes an id for every mark and moves on where it is set, so that there is no branch to mispredict.
-                for (&mark, e) in few.iter().zip(first as u32..) {
-                    let Some(id) = ids.get_mut(next) else { return };
-                    *id = e;
-                    next += usize::from(mark);
+            let mut ids = ids.iter_mut();
+            for (marks, first) in part.chunks(64).zip((first..).step_by(64)) {
+                let mut flags = [false; 64];
+                flags.iter_mut().zip(marks).for_each(|(flag, &mark)| *flag = mark != 0);
+                let mut left = pack_flags(&flags);
+                while left != 0 {
+                    if let Some(id) = ids.next() {
+                        *id = first as u32 + left.trailing_zeros();
+                    }
+                    left &= left - 1;
                 }
             }
         });

@@ -111,7 +111,7 @@ impl<'a, K: Key> Contest<'a, K> {
 
     /// How many edges of the graph one task takes: whole words of a bit set.
     pub(super) fn block(&self) -> usize {
-        block(self.graph.edges()).min(1 << 17).next_multiple_of(64)
+        block(self.graph.edges()).min(1 << 15).next_multiple_of(64)
     }
 
     /// The upper half of the cell of edge `e`.

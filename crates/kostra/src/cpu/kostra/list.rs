@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::contest::{BATCH, Ballot, Ballots, Contest};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::par::{prefetch, scan, shared};
-use crate::weight::Key;
+use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
+use crate::weight::{Key, pack_flags};
 
 /// The upper half of a word.
 const UPPER: u64 = !0 << 32;
@@ -94,6 +94,16 @@ fn offer<K: Key>(contest: &Contest<K>, words: &[AtomicU64], ballot: Ballot, from
     contest.offer(ballot, edges, |at| words[2 * at as usize + 1].load(Relaxed) as u32);
 }
 
+/// Asks for the cells of the trees that a batch of edges joins.
+#[inline(always)]
+fn prefetch_cells(ballot: Ballot, batch: &[u64]) {
+    for edge in batch.chunks_exact(2) {
+        let (u, v) = split(edge[0]);
+        prefetch(ballot.cells, u as usize);
+        prefetch(ballot.cells, v as usize);
+    }
+}
+
 impl List {
     pub(super) fn edges(&self) -> Words<'_> {
         Words(&self.words)
@@ -114,6 +124,20 @@ impl List {
         })
     }
 
+    /// Makes one span of many where the edges have become too few to be shared out.
+    pub(super) fn gather(&mut self) {
+        let len = self.len();
+        if len >= PARALLEL_FROM || self.spans.len() <= 1 {
+            return;
+        }
+        let mut next = 0;
+        for span in &self.spans {
+            self.words.copy_within(2 * span.start..2 * (span.start + span.len), 2 * next);
+            next += span.len;
+        }
+        self.spans = vec![Span { start: 0, len }];
+    }
+
     /// All edges of the graph that join two trees. They offer themselves.
     pub(super) fn joining<K: Key>(contest: &Contest<K>, labels: &[u32], ballots: Ballots) -> Result<Self> {
         let (m, block) = (contest.graph.edges(), contest.block());
@@ -127,17 +151,16 @@ impl List {
         })
     }
 
-    /// The selected edges of the graph, `counts` in each block. Those that join two trees offer themselves.
+    /// The selected edges of the graph, `counts` in each block, self-loops excepted. They offer themselves.
     pub(super) fn selected<K: Key>(
         contest: &Contest<K>,
         selected: &[u64],
         counts: &[usize],
-        labels: Option<&[u32]>,
         ballots: Ballots,
     ) -> Result<Self> {
         let mut starts = counts.to_vec();
         let total = scan(&mut starts);
-        Self::fill(contest, total, &starts, labels, ballots, |block, put| {
+        Self::fill(contest, total, &starts, None, ballots, |block, put| {
             let (mut batch, mut held) = ([0; BATCH], 0);
             let words = &selected[block.start / 64..block.end.div_ceil(64)];
             for (&word, first) in words.iter().zip((block.start as u32..).step_by(64)) {
@@ -154,6 +177,59 @@ impl List {
             }
             put(&batch[..held]);
         })
+    }
+
+    /// The edges of the graph that join two trees, where few do. `inside` has a bit for every vertex of the largest tree:
+    /// most edges have both ends there, and the bits fit in a cache where the labels do not.
+    pub(super) fn leaving<K: Key>(
+        contest: &Contest<K>,
+        inside: &[u64],
+        labels: &[u32],
+        ballots: Ballots,
+    ) -> Result<Self> {
+        let block = contest.block();
+        let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
+        let (src, dst) = (contest.graph.sources().par_chunks(block), contest.graph.targets().par_chunks(block));
+        let find = |(number, (src, dst)): (usize, (&[u32], &[u32]))| {
+            contest.watch.check()?;
+            let mut found = Vec::new();
+            for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
+                let mut flags = [false; 64];
+                for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
+                    *flag = outside(u) | outside(v);
+                }
+                let mut left = pack_flags(&flags);
+                while left != 0 {
+                    let bit = left.trailing_zeros() as usize;
+                    let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
+                    if u != v {
+                        let e = number * block + 64 * few + bit;
+                        found.extend([join(u, v), contest.short(e) | e as u64]);
+                    }
+                    left &= left - 1;
+                }
+            }
+            Ok(found)
+        };
+        let found: Vec<Vec<u64>> = src.zip(dst).enumerate().map(find).collect::<Result<_>>()?;
+        let mut starts: Vec<usize> = found.iter().map(|part| part.len() / 2).collect();
+        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let list = shared(&mut words);
+        let copy = |(found, &start): (&Vec<u64>, &usize)| {
+            contest.watch.check()?;
+            let ballot = ballots.mine();
+            for (number, batch) in found.chunks(2 * BATCH).enumerate() {
+                let from = start + number * BATCH;
+                for (word, &found) in list[2 * from..].iter().zip(batch) {
+                    word.store(found, Relaxed);
+                }
+                prefetch_cells(ballot, batch);
+                offer(contest, list, ballot, from, from + batch.len() / 2);
+            }
+            Ok(Span { start, len: found.len() / 2 })
+        };
+        let spans = found.par_iter().zip(&starts).map(copy).collect::<Result<_>>()?;
+        Ok(Self { words, spans })
     }
 
     /// A list with room for `total` edges. Block by block, `choose` puts batches of edges from where its block starts.
@@ -240,6 +316,19 @@ impl List {
         });
         let spans = spans.collect::<Result<_>>()?;
         Ok(Self { words: light, spans })
+    }
+
+    /// Lets all edges offer themselves.
+    pub(super) fn offer<K: Key>(&mut self, contest: &Contest<K>, ballots: Ballots) -> Result<()> {
+        let words = shared(&mut self.words);
+        self.spans.par_iter().try_for_each(|span| {
+            contest.watch.check()?;
+            let (ballot, end) = (ballots.mine(), span.start + span.len);
+            for first in (span.start..end).step_by(BATCH) {
+                offer(contest, words, ballot, first, end.min(first + BATCH));
+            }
+            Ok(())
+        })
     }
 
     /// Renames the ends of edges and drops those inside a tree. The others offer themselves where `best` is given.

@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::mix::mix;
 use crate::par;
 use crate::run::{Run, Stats};
-use crate::weight::{AnyKeys, Key, Keys, pack_flags};
+use crate::weight::{AnyKeys, Key, Keys};
 
 pub(crate) fn knob(name: &str, default: f64) -> f64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -24,7 +24,6 @@ pub(crate) fn knob(name: &str, default: f64) -> f64 {
 
 /// Edges that are looked at to guess where a share of the lightest ends.
 const SAMPLES: usize = 4096;
-const FINISH: usize = 4096;
 
 /// The minimum spanning forest by our own algorithm.
 pub fn kostra(graph: &Graph, run: &Run) -> Result<Forest> {
@@ -72,6 +71,8 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
         timer: Timer::new(),
         filter_from: knob("FILTER_FROM", 3.2),
         light: knob("LIGHT", 1.8),
+        finish_below: knob("FINISH", 128.0) as usize,
+        filter_above: knob("FILTER_ABOVE", 8192.0) as usize,
     };
     work.clear(n);
     work.timer.lap("prepare", n, m);
@@ -91,33 +92,14 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
         let mut selected = Buffer::zeroed(m.div_ceil(64));
         let counts = work.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
         work.timer.lap("select light", n, m);
-        let list = List::selected(&work.contest, &selected, &counts, None, work.cells.ballots(threads))?;
+        let list = List::selected(&work.contest, &selected, &counts, work.cells.ballots(threads))?;
         work.timer.lap("extract light", n, list.len());
         let (labels, trees) = work.contract(list, n, true)?;
         if trees > 1 {
             let inside = giant(&labels);
             work.timer.lap("giant", trees, n);
-            let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
-            let labels: &[u32] = &labels;
-            let counts = work.contest.select(&mut selected, |edges| {
-                let (src, dst) = (&src[edges.clone()], &dst[edges]);
-                let mut flags = [false; 64];
-                for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-                    *flag = outside(u) | outside(v);
-                }
-                let mut bits = pack_flags(&flags);
-                let mut left = bits;
-                while left != 0 {
-                    let bit = left.trailing_zeros() as usize;
-                    let joins = labels[src[bit] as usize] != labels[dst[bit] as usize];
-                    bits ^= u64::from(!joins) << bit;
-                    left &= left - 1;
-                }
-                bits
-            })?;
-            work.timer.lap("select heavy", trees, m);
             work.clear(trees);
-            let list = List::selected(&work.contest, &selected, &counts, Some(labels), work.cells.ballots(threads))?;
+            let list = List::leaving(&work.contest, &inside, &labels, work.cells.ballots(threads))?;
             work.timer.lap("extract heavy", trees, list.len());
             work.contract(list, trees, false)?;
         }
@@ -129,7 +111,7 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
 
 /// The ranks of some edges, ascending.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
-    let count = SAMPLES.min(m);
+    let count = SAMPLES.min(m.div_ceil(16));
     let place = |i: usize| if count == m { i } else { (u128::from(mix(i as u64)) * m as u128 >> 64) as usize };
     let mut sample: Vec<_> = (0..count).map(|i| keys.ranked(place(i))).collect();
     sample.sort_unstable();
@@ -158,6 +140,8 @@ struct Work<'a, K> {
     timer: Timer,
     filter_from: f64,
     light: f64,
+    finish_below: usize,
+    filter_above: usize,
 }
 
 impl<K: Key> Work<'_, K> {
@@ -176,12 +160,16 @@ impl<K: Key> Work<'_, K> {
                 stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
             }
             self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)?;
-            if edges <= FINISH && trees <= 4 * FINISH {
+            if edges <= self.finish_below && trees <= 4 * self.finish_below {
                 let (labels, sets) = self.finish(&list, trees, complete);
                 complete += sets;
                 maps.push(labels);
                 self.timer.lap("finish", trees, edges);
                 break;
+            }
+            if !offered && (edges <= self.filter_above || edges as f64 <= self.filter_from * trees as f64) {
+                list.offer(&self.contest, self.cells.ballots(self.contest.threads))?;
+                offered = true;
             }
             let (labels, live) = if offered {
                 self.round(&list.edges(), trees, &mut complete)?
@@ -191,8 +179,9 @@ impl<K: Key> Work<'_, K> {
                 self.timer.lap("lightest", trees, light.len());
                 self.contract(light, trees, true)?
             };
+            list.gather();
             self.clear(live);
-            offered = edges <= 4 * FINISH || edges as f64 <= self.filter_from * live as f64;
+            offered = edges <= self.filter_above || edges as f64 <= self.filter_from * live as f64;
             list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots(self.contest.threads)))?;
             self.timer.lap("relabel", live, list.len());
             if keep {
