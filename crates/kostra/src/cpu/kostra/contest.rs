@@ -123,11 +123,14 @@ impl<'a, K: Key> Contest<'a, K> {
     /// Whether the first cell is the smaller. `id` tells the edge at a position.
     #[inline(always)]
     fn smaller(&self, mine: u64, seen: u64, id: impl Fn(u32) -> u32) -> bool {
-        if !K::SHORT && mine >> 32 == seen >> 32 && seen != EMPTY {
-            let rank = |cell: u64| self.keys.ranked(id(cell as u32) as usize);
-            return rank(mine) < rank(seen);
-        }
-        mine < seen
+        if !K::SHORT && (mine ^ seen) >> 32 == 0 && mine != seen { self.precedes(mine, seen, id) } else { mine < seen }
+    }
+
+    /// As [`smaller`](Self::smaller) where the short keys are equal: looks at the keys themselves.
+    #[cold]
+    fn precedes(&self, mine: u64, seen: u64, id: impl Fn(u32) -> u32) -> bool {
+        let rank = |cell: u64| self.keys.ranked(id(cell as u32) as usize);
+        rank(mine) < rank(seen)
     }
 
     /// Offers a batch of edges to their trees: ends and cell of each, at most [`BATCH`].
@@ -138,7 +141,11 @@ impl<'a, K: Key> Contest<'a, K> {
                 for cell in [&ballot.cells[u as usize], &ballot.cells[v as usize]] {
                     let seen = cell.load(Relaxed);
                     // Always a store, so that there is no branch to mispredict.
-                    cell.store(if self.smaller(mine, seen, &id) { mine } else { seen }, Relaxed);
+                    let mut least = mine.min(seen);
+                    if !K::SHORT && (mine ^ seen) >> 32 == 0 {
+                        least = if self.smaller(mine, seen, &id) { mine } else { seen };
+                    }
+                    cell.store(least, Relaxed);
                 }
             }
             return;

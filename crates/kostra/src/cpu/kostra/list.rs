@@ -138,32 +138,46 @@ impl List {
         self.spans = vec![Span { start: 0, len }];
     }
 
-    /// All edges of the graph that join two trees. They offer themselves.
-    pub(super) fn joining<K: Key>(contest: &Contest<K>, labels: &[u32], ballots: Ballots) -> Result<Self> {
-        let (m, block) = (contest.graph.edges(), contest.block());
-        let starts: Vec<usize> = (0..m).step_by(block).collect();
-        Self::fill(contest, m, &starts, Some(labels), ballots, |block, put| {
-            for first in block.clone().step_by(BATCH) {
-                let mut batch = [0; BATCH];
-                batch.iter_mut().zip(first as u32..).for_each(|(entry, e)| *entry = e);
-                put(&batch[..BATCH.min(block.end - first)]);
-            }
-        })
-    }
-
-    /// The selected edges of the graph, `counts` in each block, self-loops excepted. They offer themselves.
+    /// The selected edges of the graph, `counts` in each block, between the trees that `labels` says or, at first, their
+    /// ends. They offer themselves, self-loops excepted.
     pub(super) fn selected<K: Key>(
         contest: &Contest<K>,
         selected: &[u64],
         counts: &[usize],
+        labels: Option<&[u32]>,
         ballots: Ballots,
     ) -> Result<Self> {
+        let block = contest.block();
+        let (src, dst) = (contest.graph.sources(), contest.graph.targets());
         let mut starts = counts.to_vec();
-        let total = scan(&mut starts);
-        Self::fill(contest, total, &starts, None, ballots, |block, put| {
+        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let list = shared(&mut words);
+        let fill = |(number, (&start, selected)): (usize, (&usize, &[u64]))| {
+            contest.watch.check()?;
+            let (ballot, mut next) = (ballots.mine(), start);
+            let mut put = |batch: &[u32]| {
+                let from = next;
+                if let Some(labels) = labels {
+                    for &e in batch {
+                        prefetch(labels, src[e as usize] as usize);
+                        prefetch(labels, dst[e as usize] as usize);
+                    }
+                }
+                for &e in batch {
+                    let (mut u, mut v) = (src[e as usize], dst[e as usize]);
+                    if let Some(labels) = labels {
+                        (u, v) = (labels[u as usize], labels[v as usize]);
+                    }
+                    prefetch(ballot.cells, u as usize);
+                    prefetch(ballot.cells, v as usize);
+                    list[2 * next].store(join(u, v), Relaxed);
+                    list[2 * next + 1].store(contest.short(e as usize) | u64::from(e), Relaxed);
+                    next += usize::from(u != v);
+                }
+                offer(contest, list, ballot, from, next);
+            };
             let (mut batch, mut held) = ([0; BATCH], 0);
-            let words = &selected[block.start / 64..block.end.div_ceil(64)];
-            for (&word, first) in words.iter().zip((block.start as u32..).step_by(64)) {
+            for (&word, first) in selected.iter().zip(((number * block) as u32..).step_by(64)) {
                 if held + 64 > BATCH {
                     put(&batch[..held]);
                     held = 0;
@@ -176,7 +190,11 @@ impl List {
                 }
             }
             put(&batch[..held]);
-        })
+            Ok(Span { start, len: next - start })
+        };
+        let blocks = starts.par_iter().zip(selected.par_chunks(block / 64));
+        let spans = blocks.enumerate().map(fill).collect::<Result<_>>()?;
+        Ok(Self { words, spans })
     }
 
     /// The edges of the graph that join two trees, where few do. `inside` has a bit for every vertex of the largest tree:
@@ -229,51 +247,6 @@ impl List {
             Ok(Span { start, len: found.len() / 2 })
         };
         let spans = found.par_iter().zip(&starts).map(copy).collect::<Result<_>>()?;
-        Ok(Self { words, spans })
-    }
-
-    /// A list with room for `total` edges. Block by block, `choose` puts batches of edges from where its block starts.
-    fn fill<K: Key>(
-        contest: &Contest<K>,
-        total: usize,
-        starts: &[usize],
-        labels: Option<&[u32]>,
-        ballots: Ballots,
-        choose: impl Fn(std::ops::Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
-    ) -> Result<Self> {
-        let (m, block) = (contest.graph.edges(), contest.block());
-        let (src, dst) = (contest.graph.sources(), contest.graph.targets());
-        let mut words = Buffer::<u64>::zeroed(2 * total);
-        let list = shared(&mut words);
-        let fill = |(number, &start): (usize, &usize)| {
-            contest.watch.check()?;
-            let (ballot, mut next) = (ballots.mine(), start);
-            let mut put = |batch: &[u32]| {
-                let from = next;
-                if let Some(labels) = labels {
-                    for &e in batch {
-                        prefetch(labels, src[e as usize] as usize);
-                        prefetch(labels, dst[e as usize] as usize);
-                    }
-                }
-                for &e in batch {
-                    let (mut u, mut v) = (src[e as usize], dst[e as usize]);
-                    if let Some(labels) = labels {
-                        (u, v) = (labels[u as usize], labels[v as usize]);
-                    }
-                    prefetch(ballot.cells, u as usize);
-                    prefetch(ballot.cells, v as usize);
-                    // `next` is inside: no more edges come from a block than it was given room for.
-                    list[2 * next].store(join(u, v), Relaxed);
-                    list[2 * next + 1].store(contest.short(e as usize) | u64::from(e), Relaxed);
-                    next += usize::from(u != v);
-                }
-                offer(contest, list, ballot, from, next);
-            };
-            choose(number * block..m.min((number + 1) * block), &mut put);
-            Ok(Span { start, len: next - start })
-        };
-        let spans = starts.par_iter().enumerate().map(fill).collect::<Result<_>>()?;
         Ok(Self { words, spans })
     }
 
