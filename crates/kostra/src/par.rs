@@ -1,6 +1,6 @@
 //! The parallel pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -17,6 +17,8 @@ pub(crate) trait Shareable: Sized {
     type Atomic: Sync;
     /// The same memory, open to all threads.
     fn shared(items: &mut [Self]) -> &[Self::Atomic];
+    /// Stores one item. Relaxed: readers come after the threads have joined.
+    fn put(place: &Self::Atomic, item: Self);
 }
 
 macro_rules! shareable {
@@ -30,6 +32,11 @@ macro_rules! shareable {
                 // SAFETY: both types have the same size, alignment and bit patterns, and while the result lives nobody
                 // else can reach the items, since they are mutably borrowed.
                 unsafe { std::slice::from_raw_parts(items.as_mut_ptr().cast(), items.len()) }
+            }
+
+            #[inline(always)]
+            fn put(place: &$atomic, item: Self) {
+                place.store(item, Ordering::Relaxed);
             }
         }
     };
