@@ -8,10 +8,10 @@
 //!
 //! The three differ in how a vertex of a tree finds its smallest edge out of the tree:
 //!
-//! - [`pma_min`] searches the row, and searches it again when the tree has swallowed what it found. Prefer it where
-//!   edges are few per vertex.
-//! - [`pma_sort`] sorts all rows first and goes on in the row from where it stood. Prefer it where hubs are many.
-//! - [`pma_hybrid`] searches in the first round and sorts in the others, which are denser. Prefer it elsewhere.
+//! - [`pma_min`] searches the row, and searches it again when the tree has swallowed what it found.
+//! - [`pma_sort`] sorts all rows first and goes on in the row from where it stood. It is for comparison: sorting rows
+//!   of which a tree reads only the beginning costs more than it saves, up to twice the time on dense graphs.
+//! - [`pma_hybrid`] searches in the first round and sorts in the others, which are denser. Prefer it.
 //!
 //! Why threads cannot spoil it: a tree grows on one thread, and only that thread adds vertices to it, so it always knows
 //! the set whose smallest outgoing edge it takes, whatever others do. In a strict order that edge is in the one minimum
@@ -21,8 +21,8 @@
 //! that stopped by itself or at two that touched each other. No thread waits for another.
 //!
 //! Cost: O(gamma m log n) at worst for `pma_min` and O(m log n) for the others; often O(m), as a round leaves a tenth of
-//! the vertices or less. 32 bytes per edge (48 for 64-bit weights) and 32 per vertex, beside the adjacency lists; which
-//! trees touch, and so the statistics, depend on the threads.
+//! the vertices or less. Up to 48 bytes per edge (64 for 64-bit weights), as two graphs are held at a time, and 40 per
+//! vertex, beside the adjacency lists. Which trees touch, and so the statistics, depends on the threads.
 //!
 //! Where it departs from the paper: ties go to the smaller edge id. The smallest edge found is kept beside the vertex,
 //! not moved to the front of its row, and so is the place in a sorted row: rows stay as they are and all threads read
@@ -92,12 +92,14 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sor
         Round { gamma, wish: Wish { keep_parallel, sorted }, chosen: shared(&mut marks), stats: run.stats(), watch };
 
     step(n)?;
-    let input = Input::new(graph.csr(), keys);
-    let mut rows = if sorted_first {
-        let own: Vec<u32> = (0..n as u32).collect();
-        contract(&input, &own, n, round.wish, watch)?
-    } else {
-        round.searching(&input)?
+    let mut rows = {
+        let input = Input::new(graph.csr(), keys);
+        if sorted_first {
+            let own: Vec<u32> = (0..n as u32).collect();
+            contract(&input, &own, n, round.wish, watch)?
+        } else {
+            round.searching(&input)?
+        }
     };
     while rows.arcs() > 0 {
         step(rows.rows())?;
@@ -138,14 +140,19 @@ impl Round<'_> {
         let gamma = self.gamma.unwrap_or_else(|| suit(graph)).max(2);
         let mut claims = vec![UNCLAIMED; n];
         let mut touches: Vec<u32> = (0..n as u32).collect();
-        let trees = Trees { claims: shared(&mut claims), touches: shared(&mut touches), chosen: self.chosen, gamma };
+        let trees = Trees {
+            claims: shared(&mut claims),
+            touches: shared(&mut touches),
+            chosen: self.chosen,
+            gamma,
+            watch: self.watch,
+        };
         let ranges = n.div_ceil(gamma);
         let alone =
             if graph.arcs() < PARALLEL_FROM { ranges } else { ranges.div_ceil(rayon::current_num_threads() * TASKS) };
-        (0..ranges).into_par_iter().with_min_len(alone).try_for_each_init(Vec::new, |queue, range| -> Result<()> {
-            self.watch.check()?;
+        (0..ranges).into_par_iter().with_min_len(alone).try_for_each_init(Vec::new, |border, range| -> Result<()> {
             for start in range * gamma..n.min((range + 1) * gamma) {
-                trees.grow(start as u32, &find, queue);
+                trees.grow(start as u32, &find, border)?;
             }
             Ok(())
         })?;
@@ -174,7 +181,7 @@ impl Round<'_> {
 /// A gamma that suits the graph: half the square of the average degree, from 8 to 200.
 ///
 /// The paper found 8 best on roads, 5 or 6 on sparse random graphs and up to 200 at high degrees. Ours agrees: at average
-/// degrees of 2.4 and 4 anything from 3 to 14 took the same time within a tenth, and 100 a quarter more; at 16 and 21
+/// degrees of 2.4 and 4 anything from 3 to 14 took the same time within a tenth, and 100 a third more; at 16 and 21
 /// (random and R-MAT) 100 took a quarter less than 8. The paper's 14 on a dense R-MAT graph is the least of many equals.
 fn suit<K: Key>(graph: &impl Adjacency<K>) -> usize {
     let degree = graph.arcs() / graph.rows().max(1);
@@ -216,34 +223,38 @@ struct Trees<'a> {
     touches: &'a [AtomicU32],
     chosen: &'a [AtomicU64],
     gamma: usize,
+    watch: &'a Watch,
 }
 
 impl Trees<'_> {
     /// Partial Prim: grows a tree from `start` to at most gamma vertices, unless `start` is in a tree.
-    fn grow<K: Key>(&self, start: u32, find: &impl Find<K>, border: &mut Vec<Border<K>>) {
+    fn grow<K: Key>(&self, start: u32, find: &impl Find<K>, border: &mut Vec<Border<K>>) -> Result<()> {
         let claim = |v: u32| self.claims[v as usize].compare_exchange(UNCLAIMED, start, Relaxed, Relaxed);
         if self.claims[start as usize].load(Relaxed) != UNCLAIMED || claim(start).is_err() {
-            return;
+            return Ok(());
         }
         let outside = Outside { start, claims: self.claims };
         let seen_from = |v: u32| find(v, 0, outside).map(|(arc, at)| Border { v, arc, at });
         border.clear();
         border.extend(seen_from(start));
         for size in 2..=self.gamma {
-            let Some(Border { arc, .. }) = border.iter().min_by_key(|b| b.arc.ranked()) else { return };
+            // Each step looks through the whole border: with a large gamma a single tree takes long.
+            self.watch.check()?;
+            let Some(Border { arc, .. }) = border.iter().min_by_key(|b| b.arc.ranked()) else { break };
             let v = arc.target;
             mark(self.chosen, arc.edge);
             if let Err(other) = claim(v) {
                 self.touches[start as usize].store(other, Relaxed);
-                return;
+                break;
             }
             if size == self.gamma {
-                return;
+                break;
             }
             border.retain_mut(|b| {
                 b.arc.target != v || find(b.v, b.at, outside).map(|(arc, at)| (b.arc, b.at) = (arc, at)).is_some()
             });
             border.extend(seen_from(v));
         }
+        Ok(())
     }
 }

@@ -8,9 +8,9 @@
 //! its smaller end stands for the tree. Trees are then compacted to vertices, edges inside a tree are dropped, and of
 //! edges between the same two trees only the smallest stays (all with `keep-parallel=true`).
 //!
-//! Cost: O(m log n) at worst, since vertices at least halve in each round; O(m) where parallel edges are many. 24 bytes
-//! per edge that is left after the first round (32 for 64-bit weights) and 32 per vertex, beside the adjacency lists.
-//! Prefer it where graphs are dense: few rounds, and few edges after the first.
+//! Cost: O(m log n) at worst, since vertices at least halve in each round; O(m) where parallel edges are many. Up to 48
+//! bytes per edge (64 for 64-bit weights), as two graphs are held at a time, and 40 per vertex, beside the adjacency
+//! lists. Prefer it where graphs are dense: few rounds, and few edges after the first.
 //!
 //! Where it departs from the paper: ties go to the smaller edge id. The paper stops at one zero-difference vertex, which
 //! is right for connected graphs; here compaction also stops it, when it leaves no edge. The strut is found by searching
