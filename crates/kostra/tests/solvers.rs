@@ -69,6 +69,33 @@ proptest! {
     }
 }
 
+/// Options change the way, never the forest.
+#[test]
+fn options_of_contracting_algorithms() {
+    let mut algorithms = vec!["strut:keep-parallel=true".to_string(), "strut:keep-parallel=false".into()];
+    for name in ["pma-min", "pma-sort", "pma-hybrid"] {
+        algorithms.extend(["gamma=1", "gamma=2", "gamma=1000"].map(|gamma| format!("{name}:{gamma}")));
+        algorithms.extend(["true", "false"].map(|keep| format!("{name}:gamma=5,keep-parallel={keep}")));
+        for wrong in ["gamma=0", "gamma=-1", "gamma=", "keep-parallel=2"] {
+            let run = Run::new(&format!("{name}:{wrong}")).unwrap();
+            let refused = solve(&seeds()[0].graph(), &run);
+            assert!(matches!(refused, Err(Error::Algorithm { .. })), "{name}:{wrong}");
+        }
+    }
+    let mut cases = seeds();
+    cases.push(random(300, 20_000, Values::U32((0..20_000).map(|e| mix(e) as u32 % 500).collect())));
+    cases.push(random(3000, 12_000, Values::I64((0..12_000).map(|e| mix(e) as i64).collect())));
+    for case in cases {
+        let all: Vec<u32> = (0..case.m() as u32).collect();
+        let edges = oracle(&case, &all, false).0;
+        for (algorithm, pool) in algorithms.iter().flat_map(|algorithm| POOLS.iter().map(move |pool| (algorithm, pool)))
+        {
+            let forest = pool.install(|| solve(&case.graph(), &Run::new(algorithm).unwrap())).unwrap();
+            assert_eq!(forest.edges(), edges, "{algorithm} with {pool:?} of {}", case.name);
+        }
+    }
+}
+
 /// Large enough for work to be shared out; the oracle is too slow here, so the verifier stands in.
 fn check_large(case: &Case) {
     for maximum in [false, true] {
@@ -90,6 +117,16 @@ fn large_graphs() {
     check_large(&random(50_000, 300_000, Values::U32(draw(300_000, 1000).map(|w| w as u32).collect())));
     check_large(&random(50_000, 60_000, Values::F64(draw(60_000, 1 << 50).map(|w| w as f64 - 1e15).collect())));
     check_large(&random(300, 100_000, Values::F32(draw(100_000, 1 << 20).map(|w| w as f32 / -7.0).collect())));
+}
+
+/// A star whose light edges are taken in one round, and pairs around it: one tree has most of the vertices.
+#[test]
+fn a_giant_tree_among_small_ones() {
+    let (n, leaves, m) = (60_000, 40_000, 200_000);
+    let vertex = |i: u64| (mix(i) % n) as u32;
+    let ends = (0..m).map(|e| if e < leaves { (0, e as u32 + 1) } else { (vertex(2 * e), vertex(2 * e + 1)) });
+    let weight = |e: u64| (mix(e) % 1000) as u32 + if e < leaves { 0 } else { 1000 };
+    check_large(&Case::new("a giant tree", n as usize, ends, Values::U32((0..m).map(weight).collect())));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use crate::run::{Algorithm, Run};
 
 mod boruvka;
+mod contract;
 mod ecl;
 mod filter_kruskal;
 mod kostra;
