@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use crate::par::{block, shared};
+use crate::par::{block, prefetch, shared};
 
 /// Disjoint sets over `0..n`. The root of a set is always its smallest vertex.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ impl UnionFind {
             self.parent[v as usize] = grandparent;
             v = grandparent;
         }
+    }
+
+    /// Asks for `v`'s entry ahead of a `find` or `union`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, v: u32) {
+        prefetch(&self.parent, v as usize);
     }
 
     /// Joins the sets of `u` and `v`; false when they were one already.

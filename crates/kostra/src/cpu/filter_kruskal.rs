@@ -29,8 +29,11 @@ use crate::union_find::UnionFind;
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys};
 
-/// Edges between two looks at the watch, which is a few milliseconds.
-const BLOCK: usize = 1 << 16;
+/// Edges between two looks at the watch: well under a millisecond, and their places in the order fit into cache.
+const BLOCK: usize = 1 << 14;
+
+/// Edges between asking for an entry of the disjoint sets and using it.
+const AHEAD: usize = 12;
 
 /// Lists up to this long, or up to `SHORT_PER_VERTEX` edges per vertex, are sorted and joined as they are.
 const SHORT: usize = 1 << 14;
@@ -65,7 +68,8 @@ where
 {
     let (n, m) = (graph.vertices(), graph.edges());
     let chosen = Vec::with_capacity(n.saturating_sub(1).min(m));
-    let mut growth = Growth { graph, watch: run.watch(), trees: UnionFind::new(n), chosen, sorted: 0, settled: 0, depth: 0 };
+    let mut growth =
+        Growth { graph, watch: run.watch(), trees: UnionFind::new(n), chosen, sorted: 0, settled: 0, depth: 0 };
     growth.split::<K>(m, |e| keys.ranked(e), 1)?;
     let stats = run.stats().map(|_| Stats {
         facts: vec![
@@ -117,7 +121,7 @@ impl Growth<'_> {
         self.depth = self.depth.max(depth);
         self.watch.step("filter-kruskal", self.settled as u64, self.graph.edges() as u64)?;
         let pivot = find_pivot::<K>(len, &at, self.graph.vertices());
-        let light = pick(len, self.watch, |i| Some(at(i)).filter(|&ranked| ranked < pivot))?;
+        let light = pick(len, self.watch, |i| (at(i), at(i) < pivot))?;
         let heavy_len = len - light.len();
         self.solve::<K>(light, depth)?;
 
@@ -129,7 +133,7 @@ impl Growth<'_> {
         let heavy = pick(len, self.watch, |i| {
             let ranked = at(i);
             let e = K::edge(ranked) as usize;
-            (ranked >= pivot && roots[src[e] as usize] != roots[dst[e] as usize]).then_some(ranked)
+            (ranked, (ranked >= pivot) & (roots[src[e] as usize] != roots[dst[e] as usize]))
         })?;
         self.settled += heavy_len - heavy.len();
         self.solve::<K>(heavy, depth)
@@ -152,7 +156,10 @@ impl Growth<'_> {
             if self.is_complete() {
                 continue;
             }
-            for (&ranked, &[u, v]) in list.iter().zip(ends) {
+            for (i, (&ranked, &[u, v])) in list.iter().zip(ends).enumerate() {
+                if let Some(soon) = ends.get(i + AHEAD) {
+                    soon.iter().for_each(|&v| self.trees.prefetch(v));
+                }
                 if self.trees.union(u, v) {
                     self.chosen.push(K::edge(ranked));
                 }
@@ -176,18 +183,24 @@ fn find_pivot<K: Key>(len: usize, at: impl Fn(usize) -> K::Ranked, n: usize) -> 
     sample[(draws as f64 * light as f64 / len as f64) as usize]
 }
 
-/// What `keep` makes of `0..len`, in order, without what it drops.
-fn pick<R: Pod + Send + Sync>(
-    len: usize,
-    watch: &Watch,
-    keep: impl Fn(usize) -> Option<R> + Sync,
-) -> Result<Vec<R>> {
+/// The edges of `0..len` that `at` says to keep, in order.
+fn pick<R: Pod + Send + Sync>(len: usize, watch: &Watch, at: impl Fn(usize) -> (R, bool) + Sync) -> Result<Vec<R>> {
     let parts: Vec<Vec<R>> = (0..len.div_ceil(BLOCK))
         .into_par_iter()
-        .map(|block| {
-            watch.check()?;
-            Ok((block * BLOCK..len.min((block + 1) * BLOCK)).filter_map(&keep).collect())
-        })
+        .map_init(
+            || vec![R::zeroed(); BLOCK.min(len)],
+            |buffer, block| {
+                watch.check()?;
+                let mut kept = 0;
+                for i in block * BLOCK..len.min((block + 1) * BLOCK) {
+                    // Always writes: a branch would often be mispredicted, and would stop the loads that run ahead.
+                    let (edge, keep) = at(i);
+                    buffer[kept] = edge;
+                    kept += usize::from(keep);
+                }
+                Ok(buffer[..kept].to_vec())
+            },
+        )
         .collect::<Result<_>>()?;
     let mut all = vec![R::zeroed(); parts.iter().map(Vec::len).sum()];
     let mut rest = &mut all[..];
