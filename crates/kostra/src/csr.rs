@@ -1,11 +1,17 @@
 //! Adjacency lists in compressed rows.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use rayon::prelude::*;
 
 use crate::graph::Graph;
+use crate::par::{block, shared};
 
-/// Below this many edges one thread builds the rows: starting others would cost more.
-const PARALLEL_FROM: usize = 1 << 15;
+/// Arcs that a bucket of rows should hold: with what is moved about them they then fit into a core's own cache.
+const BUCKET: usize = 1 << 16;
+
+/// Most buckets: more places to write to at a time would be more than the cache and its table of pages can hold.
+const BUCKETS: usize = 1 << 8;
 
 /// Adjacency lists: row `v` holds the neighbours of `v` and the ids of the edges to them, in edge-id order.
 #[derive(Debug)]
@@ -19,71 +25,35 @@ impl Csr {
     /// Builds the rows. An edge stands in the rows of both its ends; a self-loop stands in its row once where `loops`
     /// are wanted (files keep them), and nowhere otherwise (solvers never choose them).
     ///
-    /// Every thread owns a range of rows and scans all edges for it. Scanning is sequential and cheap; in return rows
-    /// come out in edge-id order without atomics or sorting.
+    /// First all arcs go to buckets of neighbouring rows, keeping their order, to where these rows will be; then each
+    /// bucket is put in the order of its rows within the cache. Beside the result it takes 4 bytes per arc.
     pub(crate) fn new(graph: &Graph, loops: bool) -> Self {
-        let (n, src, dst) = (graph.vertices(), graph.sources(), graph.targets());
-        let parts = if src.len() < PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
+        let (n, m) = (graph.vertices(), graph.edges());
+        let wanted = (2 * m).div_ceil(BUCKET).clamp(1, BUCKETS);
+        // Neighbouring rows share a bucket: those that are equal but for the lowest bits.
+        let shift = usize::BITS - (n.div_ceil(wanted).max(1) - 1).leading_zeros();
+        let buckets = n.div_ceil(1 << shift);
+
+        let arcs = Arcs { graph, loops, block: block(m) };
+        let (starts, bounds) = arcs.count(buckets, shift);
+        let arrays = [(); 3].map(|()| vec![0u32; bounds[buckets] as usize]);
+        let [mut rows, mut neighbours, mut edges] = arrays;
+        arcs.distribute(starts, shift, shared(&mut rows), shared(&mut neighbours), shared(&mut edges));
 
         let mut offsets = vec![0u64; n + 1];
-        let rows = n.div_ceil(parts).max(1);
-        offsets[1..].par_chunks_mut(rows).enumerate().for_each(|(part, degrees)| {
-            let first = (part * rows) as u32;
-            let mut count = |v: u32| {
-                if let Some(degree) = degrees.get_mut(v.wrapping_sub(first) as usize) {
-                    *degree += 1;
-                }
-            };
-            for (&u, &v) in src.iter().zip(dst) {
-                if u != v {
-                    count(u);
-                    count(v);
-                } else if loops {
-                    count(u);
-                }
-            }
-        });
-        for v in 0..n {
-            offsets[v + 1] += offsets[v];
-        }
-
-        let arcs = offsets[n] as usize;
-        let (mut neighbours, mut edges) = (vec![0u32; arcs], vec![0u32; arcs]);
-        let mut tasks = Vec::with_capacity(parts);
-        let (mut rest_neighbours, mut rest_edges) = (&mut neighbours[..], &mut edges[..]);
-        let mut first = 0;
-        for part in 1..=parts {
-            // Ranges of rows with equal shares of the arcs; the last takes what is left.
-            let share = (arcs as u128 * part as u128 / parts as u128) as u64;
-            let last =
-                if part == parts { n } else { offsets.partition_point(|&o| o <= share).saturating_sub(1).max(first) };
-            let len = (offsets[last] - offsets[first]) as usize;
-            let (part_neighbours, tail) = rest_neighbours.split_at_mut(len);
+        let (mut rest_neighbours, mut rest_edges, mut rest_rows) = (&mut neighbours[..], &mut edges[..], &rows[..]);
+        let mut tasks = Vec::with_capacity(buckets);
+        for (ends, bounds) in offsets[1..].chunks_mut(1 << shift).zip(bounds.windows(2)) {
+            let (start, len) = (bounds[0], (bounds[1] - bounds[0]) as usize);
+            let (neighbours, tail) = rest_neighbours.split_at_mut(len);
             rest_neighbours = tail;
-            let (part_edges, tail) = rest_edges.split_at_mut(len);
+            let (edges, tail) = rest_edges.split_at_mut(len);
             rest_edges = tail;
-            tasks.push((first, last, part_neighbours, part_edges));
-            first = last;
+            let (rows, tail) = rest_rows.split_at(len);
+            rest_rows = tail;
+            tasks.push(Bucket { start, ends, rows, neighbours, edges });
         }
-        tasks.into_par_iter().for_each(|(first, last, neighbours, edges)| {
-            let base = offsets[first];
-            let mut cursors: Vec<u64> = offsets[first..last].iter().map(|&o| o - base).collect();
-            let mut put = |v: u32, neighbour: u32, e: usize| {
-                if let Some(cursor) = cursors.get_mut(v.wrapping_sub(first as u32) as usize) {
-                    neighbours[*cursor as usize] = neighbour;
-                    edges[*cursor as usize] = e as u32;
-                    *cursor += 1;
-                }
-            };
-            for (e, (&u, &v)) in src.iter().zip(dst).enumerate() {
-                if u != v {
-                    put(u, v, e);
-                    put(v, u, e);
-                } else if loops {
-                    put(u, u, e);
-                }
-            }
-        });
+        tasks.into_par_iter().for_each_init(Vec::new, |arcs, bucket| bucket.order(arcs));
         Self { offsets, neighbours, edges }
     }
 
@@ -114,6 +84,102 @@ impl Csr {
     }
 }
 
+/// The arcs of a graph, in blocks of edges.
+struct Arcs<'a> {
+    graph: &'a Graph<'a>,
+    loops: bool,
+    block: usize,
+}
+
+impl Arcs<'_> {
+    /// For every block where its arcs begin in each bucket; and where each bucket begins, with the end of the last.
+    fn count(&self, buckets: usize, shift: u32) -> (Vec<Vec<u64>>, Vec<u64>) {
+        let count_block = |block| {
+            let mut counts = vec![0u64; buckets];
+            self.for_each(block, |row, _, _| counts[row as usize >> shift] += 1);
+            counts
+        };
+        let blocks = self.graph.edges().div_ceil(self.block);
+        let mut starts: Vec<Vec<u64>> = (0..blocks).into_par_iter().map(count_block).collect();
+        let (mut bounds, mut sum) = (vec![0], 0);
+        for bucket in 0..buckets {
+            starts.iter_mut().for_each(|counts| sum += std::mem::replace(&mut counts[bucket], sum));
+            bounds.push(sum);
+        }
+        (starts, bounds)
+    }
+
+    /// Writes row, neighbour and edge id of every arc to its bucket.
+    fn distribute(
+        &self,
+        starts: Vec<Vec<u64>>,
+        shift: u32,
+        rows: &[AtomicU32],
+        neighbours: &[AtomicU32],
+        edges: &[AtomicU32],
+    ) {
+        starts.into_par_iter().enumerate().for_each(|(block, mut next)| {
+            self.for_each(block, |row, neighbour, e| {
+                let next = &mut next[row as usize >> shift];
+                let at = *next as usize;
+                *next += 1;
+                // Relaxed: every place is written once, and read after the threads have joined.
+                rows[at].store(row, Ordering::Relaxed);
+                neighbours[at].store(neighbour, Ordering::Relaxed);
+                edges[at].store(e, Ordering::Relaxed);
+            });
+        });
+    }
+
+    /// Calls `visit` with row, neighbour and edge id of every arc of a block, in edge-id order.
+    #[inline(always)]
+    fn for_each(&self, block: usize, mut visit: impl FnMut(u32, u32, u32)) {
+        let (src, dst) = (self.graph.sources(), self.graph.targets());
+        for e in block * self.block..src.len().min((block + 1) * self.block) {
+            let (u, v) = (src[e], dst[e]);
+            if u != v {
+                visit(u, v, e as u32);
+                visit(v, u, e as u32);
+            } else if self.loops {
+                visit(u, u, e as u32);
+            }
+        }
+    }
+}
+
+/// Neighbouring rows, whose arcs are in edge-id order but not yet in that of the rows.
+struct Bucket<'a> {
+    /// Where its first row begins.
+    start: u64,
+    /// Where each of its rows ends: to be filled.
+    ends: &'a mut [u64],
+    rows: &'a [u32],
+    neighbours: &'a mut [u32],
+    edges: &'a mut [u32],
+}
+
+impl Bucket<'_> {
+    /// Puts the arcs in the order of the rows. `arcs` is room for a copy of them.
+    fn order(self, arcs: &mut Vec<(u32, u32)>) {
+        let Self { start, ends, rows, neighbours, edges } = self;
+        // Buckets have a power of two rows, all but the last, so the lowest bits are the row within the bucket.
+        let mask = ends.len().next_power_of_two() - 1;
+        rows.iter().for_each(|&row| ends[row as usize & mask] += 1);
+        // The cursor of a row begins where the row does, and ends where it ends.
+        let mut sum = 0;
+        ends.iter_mut().for_each(|end| sum += std::mem::replace(end, sum));
+        arcs.clear();
+        arcs.extend(neighbours.iter().copied().zip(edges.iter().copied()));
+        for (&row, &(neighbour, e)) in rows.iter().zip(&*arcs) {
+            let at = &mut ends[row as usize & mask];
+            neighbours[*at as usize] = neighbour;
+            edges[*at as usize] = e;
+            *at += 1;
+        }
+        ends.iter_mut().for_each(|end| *end += start);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,7 +188,8 @@ mod tests {
     #[test]
     fn rows_are_in_edge_id_order_for_any_number_of_threads() {
         let n = 1000u32;
-        let m = PARALLEL_FROM as u32 * 2;
+        // Several blocks and several buckets.
+        let m = BUCKET as u32 * 2;
         let mix = |i: u32| i.wrapping_mul(2654435761).rotate_left(13) % n;
         let src: Vec<u32> = (0..m).map(|e| if e % 3 == 0 { 17 } else { mix(e) }).collect();
         let dst: Vec<u32> = (0..m).map(|e| mix(e + 77)).collect();
@@ -138,13 +205,29 @@ mod tests {
                     naive[u as usize].push((u, e));
                 }
             }
-            for threads in [1, 2, 5] {
+            for threads in [1, 2, 5, 16] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let csr = pool.install(|| Csr::new(&graph, loops));
+                assert_eq!(csr.offsets().len(), n as usize + 1);
                 for v in 0..n {
-                    assert_eq!(csr.row(v).collect::<Vec<_>>(), naive[v as usize]);
+                    assert!(csr.row(v).eq(naive[v as usize].iter().copied()), "row {v} with {threads} threads");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn buckets_without_arcs_and_a_short_last_one() {
+        let (n, m) = (100_001u32, BUCKET as u32 * 4);
+        let src: Vec<u32> = (0..m).map(|e| 40_000 + e % 7).collect();
+        let dst: Vec<u32> = (0..m).map(|e| if e % 1000 == 0 { n - 1 } else { 70_000 - e % 5000 }).collect();
+        let graph = Graph::from_edges(n as usize, &src, &dst, Weights::Unit).unwrap();
+        let csr = graph.csr();
+        assert_eq!(csr.edges().len(), 2 * m as usize);
+        for v in [0, 39_999, 40_006, 65_001, 70_000, n - 1] {
+            let row = (0..m).filter(|&e| src[e as usize] == v || dst[e as usize] == v);
+            let row = row.map(|e| (src[e as usize] ^ dst[e as usize] ^ v, e));
+            assert!(csr.row(v).eq(row), "row {v}");
         }
     }
 
@@ -154,5 +237,8 @@ mod tests {
         assert_eq!(graph.csr().offsets(), [0]);
         let graph = Graph::from_edges(3, &[], &[], Weights::Unit).unwrap();
         assert_eq!(graph.csr().offsets(), [0, 0, 0, 0]);
+        let graph = Graph::from_edges(2, &[1, 1], &[1, 1], Weights::Unit).unwrap();
+        assert_eq!(graph.csr().offsets(), [0, 0, 0]);
+        assert_eq!(Csr::new(&graph, true).offsets(), [0, 0, 2]);
     }
 }

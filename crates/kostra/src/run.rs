@@ -106,8 +106,8 @@ impl Algorithm {
 
     /// Whether it starts from adjacency lists; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.
     pub fn starts_from_csr(self) -> bool {
-        use Algorithm::{Ecl, PmaHybrid, PmaMin, PmaSort, Prim, Strut, Uminho, Vineet};
-        matches!(self, Prim | Vineet | Uminho | Strut | PmaMin | PmaSort | PmaHybrid | Ecl)
+        use Algorithm::{PmaHybrid, PmaMin, PmaSort, Prim, Strut, Uminho, Vineet};
+        matches!(self, Prim | Vineet | Uminho | Strut | PmaMin | PmaSort | PmaHybrid)
     }
 }
 

@@ -1,5 +1,11 @@
 //! Disjoint sets of vertices, for one thread.
 
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use crate::par::{block, prefetch, shared};
+
 /// Disjoint sets over `0..n`. The root of a set is always its smallest vertex.
 #[derive(Clone, Debug)]
 pub(crate) struct UnionFind {
@@ -26,6 +32,12 @@ impl UnionFind {
         }
     }
 
+    /// Asks for `v`'s entry ahead of a `find` or `union`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, v: u32) {
+        prefetch(&self.parent, v as usize);
+    }
+
     /// Joins the sets of `u` and `v`; false when they were one already.
     #[inline]
     pub(crate) fn union(&mut self, u: u32, v: u32) -> bool {
@@ -34,6 +46,27 @@ impl UnionFind {
         // needs no second array, and gives every set its canonical name.
         self.parent[u.max(v) as usize] = u.min(v);
         u != v
+    }
+
+    /// The root of every vertex, found on all threads.
+    pub(crate) fn roots(&mut self) -> &[u32] {
+        let block = block(self.parent.len());
+        let parents = shared(&mut self.parent);
+        parents.par_chunks(block).enumerate().for_each(|(part, entries)| {
+            for (v, entry) in (part * block..).zip(entries) {
+                // Relaxed: whether another thread has shortened the path already or not, it ends at the same root.
+                let mut root = v;
+                loop {
+                    let parent = parents[root].load(Ordering::Relaxed) as usize;
+                    if parent == root {
+                        break;
+                    }
+                    root = parent;
+                }
+                entry.store(root as u32, Ordering::Relaxed);
+            }
+        });
+        &self.parent
     }
 
     /// A number for every vertex: sets counted from 0 by their smallest vertex.
@@ -64,6 +97,7 @@ mod tests {
         assert!(sets.union(4, 2));
         assert!(sets.union(2, 5));
         assert!(!sets.union(1, 4));
+        assert_eq!(sets.roots(), [0, 1, 1, 3, 1, 1]);
         assert_eq!(sets.labels(), [0, 1, 1, 2, 1, 1]);
     }
 }
