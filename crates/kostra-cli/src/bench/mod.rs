@@ -27,7 +27,7 @@ use crate::summary::Summary;
 const SUITES: &str = "\
 Every contender (an algorithm on a device with a number of threads) runs once untimed and then N times, in turns with
 the others. Every forest is compared with the first, and the first is proven minimum. Shown are the median, the
-minimum, the spread (max - min) / median, millions of edges a second, how many times as fast as the baseline it is,
+minimum, the spread (max - min) / median, millions of edges a second, the speedup (the baseline's median / its own)
 and by how much memory grew at its peak.
 
 A suite in TOML:

@@ -139,12 +139,12 @@ impl<'a> Report<'a> {
         let title = format!("speedup: times as fast as {} with {against}\n", baseline.algorithm);
         let names: Vec<String> = self.graphs.iter().map(|graph| human::one_line(graph.name)).collect();
         let headings: Vec<&str> = names.iter().map(String::as_str).chain(["geometric mean"]).collect();
-        let rows: Vec<(Who, Vec<String>)> = self
+        let rows: Vec<_> = self
             .geometric_means
             .iter()
             .map(|mean| {
                 let cells = self.graphs.iter().map(|graph| graph.figures(mean.who).and_then(|figures| figures.speedup));
-                (mean.who, cells.chain([mean.speedup]).map(ratio).collect())
+                (mean.who.algorithm.to_owned(), mean.who, cells.chain([mean.speedup]).map(ratio).collect())
             })
             .collect();
         title + &table(&headings, &rows)
@@ -215,7 +215,11 @@ impl<'a> GraphReport<'a> {
             ];
             cells.extend(with_speedup.then(|| ratio(figures.speedup)));
             cells.push(figures.peak_bytes.map_or(String::new(), human::bytes));
-            (figures.who, cells)
+            let name = match figures.who.algorithm {
+                "auto" => format!("auto ({})", figures.ran),
+                named => named.into(),
+            };
+            (name, figures.who, cells)
         };
         head + &table(&headings, &self.results.iter().map(row).collect::<Vec<_>>())
     }
@@ -299,22 +303,24 @@ fn means<'a>(graphs: &[GraphReport<'a>]) -> Vec<Mean<'a>> {
 }
 
 /// A table whose rows begin with a contender, at the left.
-fn table(headings: &[&str], rows: &[(Who, Vec<String>)]) -> String {
-    let width = rows.iter().map(|(who, _)| who.algorithm.chars().count()).max().unwrap_or(0).max("algorithm".len());
-    let several_devices = rows.iter().any(|(who, _)| who.device != rows[0].0.device);
+fn table(headings: &[&str], rows: &[(String, Who, Vec<String>)]) -> String {
+    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).max("algorithm".len());
+    let several_devices = rows.iter().any(|(_, who, _)| who.device != rows[0].1.device);
     let first = format!("{:width$}", "algorithm");
     let mut all_headings = vec![first.as_str()];
     all_headings.extend(several_devices.then_some("device"));
     all_headings.push("threads");
     all_headings.extend(headings);
-    let row = |(who, cells): &(Who, Vec<String>)| {
-        let mut row = vec![format!("{:width$}", who.algorithm)];
+    let row = |(name, who, cells): &(String, Who, Vec<String>)| {
+        let mut row = vec![format!("{name:width$}")];
         row.extend(several_devices.then(|| who.device.to_owned()));
         row.push(who.threads.to_string());
         row.extend(cells.iter().cloned());
         row
     };
-    human::table(&all_headings, &rows.iter().map(row).collect::<Vec<_>>())
+    let table = human::table(&all_headings, &rows.iter().map(row).collect::<Vec<_>>());
+    // Empty cells at the end of a line need no blanks.
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 fn ratio(ratio: Option<f64>) -> String {
@@ -344,7 +350,7 @@ mod tests {
     #[test]
     fn devices_are_shown_where_they_differ() {
         let who = |algorithm, device| Who { algorithm, device, threads: 2 };
-        let row = |who| (who, vec!["1.00".into()]);
+        let row = |who: Who<'static>| (who.algorithm.to_owned(), who, vec!["1.00".into()]);
         let one = [row(who("filter-kruskal", "cpu")), row(who("ecl:seed=7", "cpu"))];
         assert_eq!(
             table(&["speedup"], &one),
