@@ -29,6 +29,11 @@ impl Console {
         &self.watch
     }
 
+    /// A watch that stops the work but reports nothing: for work whose steps would hide how far the whole has come.
+    pub(crate) fn quiet(&self) -> Watch {
+        Watch::new().stop_when(self.interrupt.stop())
+    }
+
     /// Reads from `path`. Where that can block (standard input, a pipe), Ctrl-C does not wait for the next byte:
     /// nothing has been written yet, so there is nothing to undo.
     pub(crate) fn reading<T>(&self, path: &Path, read: impl FnOnce() -> T) -> T {

@@ -18,8 +18,8 @@ pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// A file size: `85.1 kB`.
-fn bytes(bytes: u64) -> String {
+/// A size of a file or of memory: `85.1 kB`.
+pub(crate) fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB"])
 }
 

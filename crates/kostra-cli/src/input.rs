@@ -42,7 +42,7 @@ pub(crate) struct Reading {
 }
 
 /// How many threads work.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Threads {
     /// Work with N threads (default: one per core)
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_THREADS))]
@@ -69,29 +69,36 @@ impl Input {
 }
 
 impl Reading {
-    /// Reads or generates the graph of that name. An existing file wins over a SPEC.
+    /// Reads or generates the graph of that name, with the weights that were asked for.
     pub(crate) fn load(&self, name: &Path, console: &Console) -> kostra::Result<Loaded> {
         let rule = self.weights.as_deref().map(str::parse::<WeightRule>).transpose()?;
         self.threads.start()?;
         let start = Instant::now();
-        let spec = name.to_str().filter(|text| !is_dash(name) && !name.exists() && looks_like_spec(text));
-        let graph = match spec {
-            Some(spec) => generate_watched(spec, console.watch())?,
-            None => {
-                let options = ReadOptions { format: self.format, ids: self.ids, watch: console.watch().clone() };
-                console.reading(name, || read_with(name, &options))?
-            }
-        };
-        let graph = match rule {
-            Some(rule) => {
-                let weights = rule.weights(&graph)?;
-                graph.with_weights(weights)?
-            }
-            None => graph,
-        };
-        let name = name.to_string_lossy().into_owned();
-        Ok(Loaded { graph, name, generated: spec.is_some(), time: start.elapsed() })
+        let loaded = load(name, self.format, self.ids, console)?;
+        let Some(rule) = rule else { return Ok(loaded) };
+        let weights = rule.weights(&loaded.graph)?;
+        Ok(Loaded { graph: loaded.graph.with_weights(weights)?, time: start.elapsed(), ..loaded })
     }
+}
+
+/// Reads or generates the graph of that name. An existing file wins over a SPEC.
+pub(crate) fn load(name: &Path, format: Option<Format>, ids: Ids, console: &Console) -> kostra::Result<Loaded> {
+    let start = Instant::now();
+    let spec = spec(name);
+    let graph = match spec {
+        Some(spec) => generate_watched(spec, console.watch())?,
+        None => {
+            let options = ReadOptions { format, ids, watch: console.watch().clone() };
+            console.reading(name, || read_with(name, &options))?
+        }
+    };
+    let generated = spec.is_some();
+    Ok(Loaded { graph, name: name.to_string_lossy().into_owned(), generated, time: start.elapsed() })
+}
+
+/// The SPEC that a name is meant as, unless it is a file.
+pub(crate) fn spec(name: &Path) -> Option<&str> {
+    name.to_str().filter(|text| !is_dash(name) && !name.exists() && looks_like_spec(text))
 }
 
 impl Threads {

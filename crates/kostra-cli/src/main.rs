@@ -4,6 +4,7 @@
 //! the outcome into output and an exit status, and is the only one that does.
 
 mod algorithms;
+mod bench;
 mod completions;
 mod console;
 mod convert;
@@ -39,6 +40,7 @@ Examples:
   kostra convert roads.gr.gz roads.csv
   kostra info roads.csv
   kostra verify roads.gr.gz roads.forest
+  kostra bench quick
 
 GRAPH is a file, `-` for standard input, or a SPEC such as rmat:scale=20 (see `kostra gen --help`).
 Exit status: 0 done; 1 it could not be done; 2 wrong usage.";
@@ -58,6 +60,7 @@ enum Command {
     Convert(convert::Convert),
     Info(info::Info),
     Verify(verify::Verify),
+    Bench(bench::Bench),
     Algorithms(algorithms::Algorithms),
     Completions(completions::Completions),
 }
@@ -70,6 +73,7 @@ impl Command {
             Command::Convert(command) => command.run(console),
             Command::Info(command) => command.run(console),
             Command::Verify(command) => command.run(console),
+            Command::Bench(command) => command.run(console),
             Command::Algorithms(command) => command.run(),
             Command::Completions(command) => command.run(),
         }

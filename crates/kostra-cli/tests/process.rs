@@ -82,10 +82,86 @@ fn completions_name_every_subcommand() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let out = kostra().args(["completions", shell]).assert().code(0);
         let script = String::from_utf8_lossy(&out.get_output().stdout).into_owned();
-        for command in ["solve", "gen", "convert", "info", "verify", "algorithms", "completions"] {
+        for command in ["solve", "gen", "convert", "info", "verify", "bench", "algorithms", "completions"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
+}
+
+/// A suite of a graph from a file beside it and a generated one.
+fn small_suite(folder: &Path) {
+    let suite = "description = 'small'\nalgorithms = ['kruskal', 'prim', 'auto']\nbaseline = 'kruskal'\nthreads = [1]\n\
+                 graph = [{ input = 'one.wel' }, { name = 'a, \"b\"', input = 'grid:rows=40,cols=30', weight = 407264 }]\n";
+    fs::write(folder.join("small.toml"), suite).expect("a file");
+    fs::write(folder.join("one.wel"), "0 1 5\n1 2 7\n0 2 6\n").expect("a file");
+}
+
+/// The cells of a line of CSV, where quotes may enclose a cell.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cells.last_mut().expect("a cell").push(c),
+        }
+    }
+    cells
+}
+
+#[test]
+fn a_bench_writes_every_figure() {
+    let folder = folder();
+    small_suite(folder.path());
+    // Files of a suite are found beside it, whatever the working directory.
+    let suite = folder.path().join("small.toml");
+    let out = folder.path().join("new/results");
+    let run = kostra().arg("bench").arg(&suite).args(["--repeat", "3", "--json", "--out"]).arg(&out).assert().code(0);
+    let printed = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert_eq!(files(&out), ["results.csv", "results.json"]);
+    assert_eq!(fs::read_to_string(out.join("results.json")).expect("results"), printed);
+
+    let json: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(json["suite"]["description"], "small");
+    assert_eq!(json["suite"]["toml"], fs::read_to_string(&suite).expect("the suite"));
+    assert!(json["machine"]["cores"].as_u64() >= Some(1) && json["kostra"].is_string());
+    assert!(json["date"].as_str().is_some_and(|date| date.len() == 20 && date.ends_with('Z')), "{}", json["date"]);
+    let graph = &json["graphs"][1];
+    assert_eq!(graph["vertices"], 1200);
+    assert_eq!(graph["forest"]["weight"], 407264);
+    assert!(graph["seconds"]["prepare"].is_f64(), "prim starts from adjacency lists");
+    assert_eq!(graph["results"].as_array().map(Vec::len), Some(3));
+    for result in graph["results"].as_array().expect("results") {
+        assert_eq!(result["seconds"].as_array().map(Vec::len), Some(3));
+        assert!(result["min"].as_f64() <= result["median"].as_f64() && result["spread"].is_f64());
+        assert_eq!((&result["device"], &result["threads"]), (&"cpu".into(), &1.into()));
+    }
+    assert_eq!(graph["results"][0]["speedup"], 1.0);
+    assert_ne!(graph["results"][2]["ran"], "auto");
+    assert_eq!(json["geometric_means"][0]["speedup"], 1.0);
+
+    let csv = fs::read_to_string(out.join("results.csv")).expect("results");
+    let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
+    assert_eq!(rows.len(), 1 + 2 * 3);
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    let cell = |row: usize, name: &str| &rows[row][rows[0].iter().position(|heading| heading == name).expect(name)];
+    assert_eq!([cell(1, "graph"), cell(1, "algorithm"), cell(1, "weight")], ["one.wel", "kruskal", "11"]);
+    assert_eq!([cell(5, "input"), cell(5, "algorithm"), cell(5, "threads")], ["grid:rows=40,cols=30", "prim", "1"]);
+    assert_eq!(cell(5, "seconds").split(' ').count(), 3);
+    assert_eq!(cell(4, "speedup"), "1");
+}
+
+#[test]
+fn a_failed_bench_keeps_the_old_results() {
+    let folder = folder();
+    small_suite(folder.path());
+    fs::write(folder.path().join("one.wel"), "0 1 5\n1 x\n").expect("a file");
+    fs::write(folder.path().join("results.csv"), "precious").expect("a file");
+    let out = kostra().current_dir(&folder).args(["bench", "small.toml", "--out", "."]).assert().code(1).stdout("");
+    let message = String::from_utf8_lossy(&out.get_output().stderr).into_owned();
+    assert!(message.starts_with("kostra: one.wel: ") && message.contains("one.wel:2: "), "{message}");
+    assert_eq!(fs::read_to_string(folder.path().join("results.csv")).expect("the old file"), "precious");
+    assert_eq!(files(folder.path()), ["one.wel", "results.csv", "small.toml"]);
 }
 
 #[test]
@@ -223,6 +299,7 @@ mod unix {
             ("INT", &["gen", "er:n=30000000", "-o", "graph.el"][..]),
             ("INT", &["solve", "grid:rows=1000,cols=1000", "--repeat", "1000000", "-o", "grid.forest"]),
             ("TERM", &["info", "rmat:scale=24", "--json"]),
+            ("INT", &["bench", "cpu", "--repeat", "1000"]),
         ] {
             let mut child = spawn(args, folder.path(), Stdio::null());
             interrupt(&mut child, signal);

@@ -392,6 +392,13 @@ pub fn write_names(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Resu
     write_file(path, compression, watch, |sink| forest::write_names(graph, sink))
 }
 
+/// Writes text as it is, compressed if the name says so: reports, for example, replaced whole like every other file.
+pub fn write_text(text: &str, path: impl AsRef<Path>, watch: &Watch) -> Result<()> {
+    let path = path.as_ref();
+    let (_, compression) = Compression::split_name(path);
+    write_file(path, compression, watch, |sink| sink.text(text))
+}
+
 /// Fails if `path` cannot be written: worth asking before long work rather than after it.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
     sink::check_writable(path.as_ref())

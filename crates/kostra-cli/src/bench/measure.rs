@@ -1,0 +1,192 @@
+//! The runs: every contender on every graph, in turns, each result checked.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use kostra::cpu::resolve;
+use kostra::io::Ids;
+use kostra::{Error, Forest, Graph, Result, Run, Total};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::machine::peak_of;
+use super::suite::{Contender, Subject, Suite};
+use crate::console::Console;
+use crate::input::{self, Loaded};
+
+/// A graph, its forest, and what its contenders took.
+pub(super) struct Measured<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) vertices: usize,
+    pub(super) edges: usize,
+    /// The type of its weights.
+    pub(super) weights: &'static str,
+    pub(super) forest_edges: usize,
+    pub(super) trees: usize,
+    pub(super) weight: Total,
+    pub(super) digest: u64,
+    /// Reading or generating it.
+    pub(super) load: Duration,
+    pub(super) generated: bool,
+    /// Building adjacency lists, where a contender starts from them.
+    pub(super) prepare: Option<Duration>,
+    /// Proving the forest minimum.
+    pub(super) verify: Duration,
+    /// In the order of the contenders.
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// What a contender took.
+pub(super) struct Row<'a> {
+    pub(super) contender: &'a Contender,
+    /// The algorithm that ran: what `auto` chose.
+    pub(super) ran: &'static str,
+    /// By how many bytes memory grew, at its peak.
+    pub(super) peak: Option<u64>,
+    /// One per repetition.
+    pub(super) times: Vec<Duration>,
+}
+
+/// Runs the suite.
+pub(super) fn measure<'a>(suite: &'a Suite, console: &Console) -> Result<Vec<Measured<'a>>> {
+    let runs = suite.subjects.iter().map(|subject| subject.contenders.len() * (suite.repeats + 1)).sum::<usize>();
+    let mut bench = Bench { pools: pools(suite)?, repeats: suite.repeats, console, done: 0, total: runs as u64 };
+    suite.subjects.iter().map(|subject| bench.measure(subject)).collect()
+}
+
+struct Bench<'a> {
+    pools: BTreeMap<usize, ThreadPool>,
+    repeats: usize,
+    console: &'a Console,
+    /// Runs so far, and in all.
+    done: u64,
+    total: u64,
+}
+
+impl Bench<'_> {
+    fn measure<'a>(&mut self, subject: &'a Subject) -> Result<Measured<'a>> {
+        let named = |error| about(&subject.name, error);
+        let Loaded { graph, generated, time: load, .. } =
+            input::load(&subject.path, None, Ids::Dense, self.console).map_err(named)?;
+        let prepare = self.prepare(&graph, subject)?;
+        let (mut rows, forest, verify) = self.warm_up(&graph, subject)?;
+        self.repeat(&graph, subject, &forest, &mut rows)?;
+        Ok(Measured {
+            subject,
+            vertices: graph.vertices(),
+            edges: graph.edges(),
+            weights: graph.weights().type_name(),
+            forest_edges: forest.len(),
+            trees: forest.trees(),
+            weight: forest.weight(),
+            digest: forest.digest(),
+            load,
+            generated,
+            prepare,
+            verify,
+            rows,
+        })
+    }
+
+    /// Builds the adjacency lists if a contender starts from them: once for all, with most threads.
+    fn prepare(&self, graph: &Graph, subject: &Subject) -> Result<Option<Duration>> {
+        if !subject.contenders.iter().any(|contender| resolve(graph, &contender.run).starts_from_csr()) {
+            return Ok(None);
+        }
+        self.console.watch().step("prepare", 0, 0)?;
+        let start = Instant::now();
+        graph.csr();
+        Ok(Some(start.elapsed()))
+    }
+
+    /// One run of everyone, untimed: proves the first forest minimum, compares the others with it, reads peaks of
+    /// memory.
+    fn warm_up<'a>(&mut self, graph: &Graph, subject: &'a Subject) -> Result<(Vec<Row<'a>>, Forest, Duration)> {
+        let mut rows = Vec::new();
+        let mut first = None;
+        for contender in &subject.contenders {
+            let (outcome, peak) = peak_of(|| self.solve(graph, contender));
+            let (forest, _) = outcome.map_err(|error| about(&subject.name, error))?;
+            match &first {
+                None => {
+                    let start = Instant::now();
+                    kostra::verify(graph, forest.edges(), false, &self.console.quiet())
+                        .map_err(|error| about(&format!("{}: {contender}", subject.name), error))?;
+                    subject.check(&forest)?;
+                    first = Some((forest, start.elapsed()));
+                }
+                Some((first, _)) => compare(&forest, first, subject, contender)?,
+            }
+            let ran = resolve(graph, &contender.run).name();
+            rows.push(Row { contender, ran, peak, times: Vec::new() });
+            self.step()?;
+        }
+        let (forest, verify) = first
+            .ok_or_else(|| Error::File { file: subject.name.clone(), what: "nobody runs on this graph".into() })?;
+        Ok((rows, forest, verify))
+    }
+
+    /// The timed runs. Everyone has a turn in every repetition, and another one begins each: what the machine does
+    /// meanwhile hits all alike.
+    fn repeat(&mut self, graph: &Graph, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
+        let count = rows.len();
+        for repetition in 0..self.repeats {
+            for turn in 0..count {
+                let row = &mut rows[(repetition + turn) % count];
+                let (forest, time) = self.solve(graph, row.contender).map_err(|error| about(&subject.name, error))?;
+                compare(&forest, first, subject, row.contender)?;
+                row.times.push(time);
+                self.step()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn solve(&self, graph: &Graph, contender: &Contender) -> Result<(Forest, Duration)> {
+        let run: Run = contender.run.clone().watched_by(self.console.quiet());
+        self.pools[&contender.threads].install(|| {
+            let start = Instant::now();
+            kostra::solve(graph, &run).map(|forest| (forest, start.elapsed()))
+        })
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.done += 1;
+        self.console.watch().step("measure", self.done, self.total)
+    }
+}
+
+/// A pool per number of threads, kept for the whole suite.
+fn pools(suite: &Suite) -> Result<BTreeMap<usize, ThreadPool>> {
+    let mut pools = BTreeMap::new();
+    for contender in suite.subjects.iter().flat_map(|subject| &subject.contenders) {
+        let threads = contender.threads;
+        if let std::collections::btree_map::Entry::Vacant(place) = pools.entry(threads) {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+            place.insert(pool.map_err(|error| Error::Device {
+                name: contender.device.clone(),
+                what: format!("{threads} threads did not start ({error})"),
+            })?);
+        }
+    }
+    Ok(pools)
+}
+
+/// Every forest must be the first one, edge for edge: that is the law.
+fn compare(forest: &Forest, first: &Forest, subject: &Subject, contender: &Contender) -> Result<()> {
+    if forest.edges() == first.edges() {
+        return Ok(());
+    }
+    let first = &subject.contenders[0];
+    Err(Error::File {
+        file: subject.name.clone(),
+        what: format!("{contender} found another forest than {first}; this is a bug, please report it"),
+    })
+}
+
+/// The same error with whom it is about; interruptions are about nobody.
+fn about(whom: &str, error: Error) -> Error {
+    match error {
+        Error::Cancelled => Error::Cancelled,
+        error => Error::File { file: whom.into(), what: error.to_string() },
+    }
+}
