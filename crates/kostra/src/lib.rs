@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod buffer;
 pub mod cpu;
 mod csr;
 mod error;
