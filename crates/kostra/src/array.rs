@@ -8,11 +8,14 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use memmap2::Mmap;
 
+use crate::buffer::Buffer;
+
 /// An array of a graph: owned, borrowed from the caller, or read in place from a mapped file.
 pub struct Array<'a, T>(Storage<'a, T>);
 
 enum Storage<'a, T> {
     Owned(Vec<T>),
+    Filled(Buffer<T>),
     Borrowed(&'a [T]),
     Mapped { file: Arc<Mmap>, start: usize, end: usize, item: PhantomData<T> },
 }
@@ -32,6 +35,7 @@ impl<T: Pod> Deref for Array<'_, T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Storage::Owned(items) => items,
+            Storage::Filled(items) => items,
             Storage::Borrowed(items) => items,
             Storage::Mapped { file, start, end, .. } => bytemuck::cast_slice(&file[*start..*end]),
         }
@@ -41,6 +45,12 @@ impl<T: Pod> Deref for Array<'_, T> {
 impl<T> From<Vec<T>> for Array<'_, T> {
     fn from(items: Vec<T>) -> Self {
         Self(Storage::Owned(items))
+    }
+}
+
+impl<T> From<Buffer<T>> for Array<'_, T> {
+    fn from(items: Buffer<T>) -> Self {
+        Self(Storage::Filled(items))
     }
 }
 

@@ -94,6 +94,12 @@ pub enum Error {
         /// How many there are.
         count: u64,
     },
+    /// The system has no memory for it.
+    #[error("not enough memory: {} more cannot be had", in_units(*.bytes))]
+    Memory {
+        /// The bytes that were asked for.
+        bytes: u64,
+    },
     /// A generator SPEC or weight RULE is wrong.
     #[error("{spec}: {what}")]
     Spec {
@@ -124,4 +130,16 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+/// Bytes in the largest unit that leaves at least one.
+fn in_units(bytes: u64) -> String {
+    let (mut value, mut unit) = (bytes as f64, "B");
+    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, larger);
+    }
+    format!("{value:.0} {unit}")
 }

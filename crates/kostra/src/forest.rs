@@ -1,12 +1,11 @@
 //! The result: the edges of a spanning forest.
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::buffer::Buffer;
 use crate::graph::Graph;
 use crate::par::{block, shared};
 use crate::run::Stats;
@@ -16,6 +15,13 @@ use crate::weight::{Total, pack_flags};
 /// With fewer forest edges than this, or fewer than one in so many of the graph's, sorting their ids is quicker than
 /// marking them and collecting the marks.
 const SPARSE: usize = 256;
+
+/// Marks edge `e` as one of the forest.
+#[inline(always)]
+pub(crate) fn mark(marks: &[AtomicU8], e: u32) {
+    // Relaxed: the marks are read after the threads have joined.
+    marks[e as usize].store(1, Ordering::Relaxed);
+}
 
 /// A spanning forest: ascending edge ids, with what follows from them.
 #[derive(Clone, Debug)]
@@ -33,11 +39,9 @@ impl Forest {
         if edges.len() < SPARSE || graph.edges() / SPARSE > edges.len() {
             edges.par_sort_unstable();
         } else if !edges.is_sorted() {
-            let mut marks = Buffer::<u8>::zeroed(graph.edges());
+            let mut marks = vec![0u8; graph.edges()];
             let shared_marks = shared(&mut marks);
-            // Relaxed: the marks are read after the threads have joined.
-            let mark = |e: &u32| shared_marks[*e as usize].store(1, Ordering::Relaxed);
-            edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(mark));
+            edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);
         }
         let weight = graph.weights().total(&edges);

@@ -67,6 +67,19 @@ impl<'a> Graph<'a> {
         Ok(Self { vertices: n, src, dst, weights, names: None, csr: OnceLock::new() })
     }
 
+    /// The same without the checks, for a reader that has proved what [`from_edges`](Self::from_edges) would look for: as
+    /// many targets as sources (and weights, if any), fewer than 2^32, each below `vertices`, and integer weights.
+    pub(crate) fn from_proved_edges(
+        vertices: u32,
+        src: Array<'a, u32>,
+        dst: Array<'a, u32>,
+        weights: Weights<'a>,
+    ) -> Self {
+        debug_assert!(dst.len() == src.len() && weights.count().is_none_or(|count| count == src.len()));
+        debug_assert!(src.iter().chain(dst.iter()).all(|&v| v < vertices));
+        Self { vertices, src, dst, weights, names: None, csr: OnceLock::new() }
+    }
+
     /// The number of vertices.
     pub fn vertices(&self) -> usize {
         self.vertices as usize

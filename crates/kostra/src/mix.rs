@@ -1,4 +1,4 @@
-//! The one mixing function of random draws and commutative hashes.
+//! The mixing function of random draws.
 
 /// The finaliser of SplitMix64 (Stafford's variant 13): a bijection that lets every bit of `x` flip every other.
 #[inline(always)]

@@ -25,7 +25,7 @@
 //!
 //! A. Fallin, A. Gonzalez, J. Seo and M. Burtscher, "A High-Performance MST Implementation for GPUs", SC 2023.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -81,7 +81,7 @@ fn with_keys<K: Key + Into<u64>>(graph: &Graph, keys: Keys<K>, run: &Run) -> Res
     let is_light = |place: u64| (place >> 32) as u32 <= threshold;
 
     let nodes = (0..n as u32).into_par_iter().map(|v| Node { cell: EMPTY.into(), parent: v.into() }).collect();
-    let mut marks = vec![0u64; m.div_ceil(64)];
+    let mut marks = vec![0u8; m];
     let trees = Trees { nodes, marks: shared(&mut marks), order };
     let mut chosen = 0;
 
@@ -173,7 +173,7 @@ struct Node {
 /// whose final values do not depend on who comes first, and the threads join between steps.
 struct Trees<'a, K: Key> {
     nodes: Vec<Node>,
-    marks: &'a [AtomicU64],
+    marks: &'a [AtomicU8],
     order: Order<'a, K>,
 }
 

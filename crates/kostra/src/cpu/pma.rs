@@ -33,7 +33,7 @@
 //! S. Nobari, T.-T. Cao, P. Karras and S. Bressan, "Scalable parallel minimum spanning forest computation", 2012.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use rayon::prelude::*;
 
@@ -85,7 +85,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sor
         return Err(Error::Algorithm { name: run.algorithm().name().into(), what });
     }
     let keep_parallel = run.option("keep-parallel")?.unwrap_or(false);
-    let mut marks = vec![0u64; graph.edges().div_ceil(64)];
+    let mut marks = vec![0u8; graph.edges()];
     let (n, watch) = (graph.vertices(), run.watch());
     let step = |rows: usize| watch.step("pma", (n - rows) as u64, n as u64);
     let mut round =
@@ -113,7 +113,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sor
 struct Round<'a> {
     gamma: Option<usize>,
     wish: Wish,
-    chosen: &'a [AtomicU64],
+    chosen: &'a [AtomicU8],
     stats: Option<Stats>,
     watch: &'a Watch,
 }
@@ -221,7 +221,7 @@ struct Trees<'a> {
     claims: &'a [AtomicU32],
     /// For every vertex that a tree began with, the one that the tree began with that stopped it, or itself.
     touches: &'a [AtomicU32],
-    chosen: &'a [AtomicU64],
+    chosen: &'a [AtomicU8],
     gamma: usize,
     watch: &'a Watch,
 }

@@ -19,7 +19,7 @@
 //! J. F. A. Vasconcellos, E. N. Cáceres, H. Mongelli and S. W. Song, "A parallel algorithm for minimum spanning tree on
 //! GPU", 2017.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicU8;
 
 use rayon::prelude::*;
 
@@ -47,7 +47,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
     let keep_parallel = run.option("keep-parallel")?.unwrap_or(false);
     let wish = Wish { keep_parallel, sorted: false };
     let mut stats = run.stats();
-    let mut marks = vec![0u64; graph.edges().div_ceil(64)];
+    let mut marks = vec![0u8; graph.edges()];
     let chosen = shared(&mut marks);
     let step = |rows: usize| run.watch().step("strut", (graph.vertices() - rows) as u64, graph.vertices() as u64);
 
@@ -63,7 +63,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
 /// One round: the next graph.
 fn shrink<K: Key>(
     graph: &impl Adjacency<K>,
-    chosen: &[AtomicU64],
+    chosen: &[AtomicU8],
     wish: Wish,
     stats: &mut Option<Stats>,
     watch: &Watch,
@@ -82,7 +82,7 @@ fn shrink<K: Key>(
 }
 
 /// Chooses the smallest edge of every vertex, and returns for every vertex the other end: itself where there is no edge.
-fn build_strut<K: Key>(graph: &impl Adjacency<K>, chosen: &[AtomicU64], watch: &Watch) -> Result<Vec<u32>> {
+fn build_strut<K: Key>(graph: &impl Adjacency<K>, chosen: &[AtomicU8], watch: &Watch) -> Result<Vec<u32>> {
     let mut ends = vec![0u32; graph.rows()];
     let blocks = if graph.arcs() < PARALLEL_FROM { 1 } else { rayon::current_num_threads() * BLOCKS };
     let block = graph.rows().div_ceil(blocks).max(1);

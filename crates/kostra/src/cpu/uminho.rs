@@ -21,7 +21,7 @@
 //! 2015.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ pub fn uminho(graph: &Graph, run: &Run) -> Result<Forest> {
 
 fn with_keys<K: Key + Shareable>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let mut stats = run.stats();
-    let mut marks = vec![0u64; graph.edges().div_ceil(64)];
+    let mut marks = vec![0u8; graph.edges()];
     let mut begin = |rows: &Rows<K>, edges: usize| {
         if let Some(Stats { rounds, .. }) = &mut stats {
             rounds.push(vec![("vertices", rows.len() as f64), ("edges", edges as f64)]);
@@ -79,7 +79,7 @@ fn weigh<K: Key>(csr: &Csr, keys: Keys<K>) -> Vec<K> {
 }
 
 /// A round: marks the smallest edge of every vertex and builds the graph of the components they make.
-fn contract<K: Key + Shareable>(rows: &Rows<K>, marks: &[AtomicU64], next: &mut Lists<K>, watch: &Watch) -> Result<()> {
+fn contract<K: Key + Shareable>(rows: &Rows<K>, marks: &[AtomicU8], next: &mut Lists<K>, watch: &Watch) -> Result<()> {
     let (smallest, mut successors) = find_smallest(rows);
     watch.check()?;
     remove_mirrored(&smallest, &mut successors, marks);
@@ -197,7 +197,7 @@ fn find_smallest<K: Key>(rows: &Rows<K>) -> (Vec<u32>, Vec<u32>) {
 ///
 /// Along a chain of successors edges only get smaller, so a cycle could only be one edge there and back: what is left
 /// are trees, each with one root.
-fn remove_mirrored(smallest: &[u32], successors: &mut [u32], marks: &[AtomicU64]) {
+fn remove_mirrored(smallest: &[u32], successors: &mut [u32], marks: &[AtomicU8]) {
     let block = block(successors.len());
     successors.par_iter_mut().enumerate().with_min_len(block).for_each(|(v, successor)| {
         let other = *successor as usize;

@@ -20,7 +20,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -57,7 +57,7 @@ fn rank(keys: Keys<u64>, edges: usize) -> Vec<u32> {
 
 fn with_weights(graph: &Graph, weight: impl Fn(u32) -> u64 + Sync, run: &Run) -> Result<Forest> {
     let (n, watch, mut stats) = (graph.vertices(), run.watch(), run.stats());
-    let mut marks = vec![0u64; graph.edges().div_ceil(64)];
+    let mut marks = vec![0u8; graph.edges()];
     watch.step("vineet", 0, n as u64)?;
     let csr = graph.csr();
     let edges = csr.edges();
@@ -175,7 +175,7 @@ fn find_smallest(lists: &Lists) -> Vec<(u64, u32)> {
 /// same edge. Marks the edges of all others.
 ///
 /// Along a chain of successors edges only get smaller, so the only cycles are those of two.
-fn remove_cycles(smallest: &[(u64, u32)], marks: &[AtomicU64]) -> Vec<u32> {
+fn remove_cycles(smallest: &[(u64, u32)], marks: &[AtomicU8]) -> Vec<u32> {
     let successor = |(u, &(weight, other)): (usize, &(u64, u32))| {
         if u < other as usize && smallest[other as usize].0 == weight {
             return u as u32;

@@ -45,22 +45,20 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     };
     let (vertices, arcs) = (u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize);
     let at = HEADER as usize + 4 * (vertices + 1);
-    let (starts, targets, weights) = (
-        items::<u32>(&bytes[HEADER as usize..at]),
-        items(&bytes[at..at + 4 * arcs]),
-        items::<i32>(&bytes[at + 4 * arcs..]),
-    );
-    let rows = Rows {
-        file,
-        vertices,
-        end: |v: usize| u64::from(starts[v + 1]),
-        targets: &targets,
-        weights: &weights,
-        ends_at: (HEADER + 4, 4),
-        targets_at: at as u64,
+    let starts = items::<u32>(&bytes[HEADER as usize..at]);
+    let (ends, targets) = (&starts[1..], &*items(&bytes[at..at + 4 * arcs]));
+    let (ends_at, targets_at) = (HEADER + 4, at as u64);
+    let (src, dst, weights) = if weighted {
+        let weights = items(&bytes[at + 4 * arcs..]);
+        let rows = Rows { file, ends, targets, weights: &weights, ends_at, targets_at };
+        let (src, dst, weights) = edges_of(&rows, &watch)?;
+        (src, dst, Weights::I32(weights))
+    } else {
+        let rows = Rows { file, ends, targets, weights: &vec![(); arcs], ends_at, targets_at };
+        let (src, dst, _) = edges_of(&rows, &watch)?;
+        (src, dst, Weights::Unit)
     };
-    let (src, dst, weights) = edges_of(&rows, &watch)?;
-    Graph::from_edges(vertices, src, dst, if weighted { weights.into() } else { Weights::Unit })
+    Ok(Graph::from_proved_edges(vertices as u32, src, dst, weights))
 }
 
 pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {

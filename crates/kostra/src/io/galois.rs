@@ -54,18 +54,25 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let ends = items::<u64>(&bytes[HEADER..targets_at]);
     let targets = items(&bytes[targets_at..targets_at + 4 * arcs]);
     let data = &bytes[data_at.min(bytes.len())..];
-    let end = |v: usize| ends[v];
-    let (ends_at, targets, targets_at) = ((HEADER as u64, 8), &*targets, targets_at as u64);
-    let (src, dst, weights) = if datum == 8 {
-        let rows = Rows { file, vertices, end, targets, weights: &items::<i64>(data), ends_at, targets_at };
-        let (src, dst, weights) = edges_of(&rows, &watch)?;
-        (src, dst, Weights::from(weights))
-    } else {
-        let rows = Rows { file, vertices, end, targets, weights: &items::<u32>(data), ends_at, targets_at };
-        let (src, dst, weights) = edges_of(&rows, &watch)?;
-        (src, dst, if datum > 0 { weights.into() } else { Weights::Unit })
+    let (ends, ends_at, targets, targets_at) = (&*ends, HEADER as u64, &*targets, targets_at as u64);
+    let (src, dst, weights) = match datum {
+        0 => {
+            let rows = Rows { file, ends, targets, weights: &vec![(); arcs], ends_at, targets_at };
+            let (src, dst, _) = edges_of(&rows, &watch)?;
+            (src, dst, Weights::Unit)
+        }
+        4 => {
+            let rows = Rows { file, ends, targets, weights: &items(data), ends_at, targets_at };
+            let (src, dst, weights) = edges_of(&rows, &watch)?;
+            (src, dst, Weights::U32(weights))
+        }
+        _ => {
+            let rows = Rows { file, ends, targets, weights: &items(data), ends_at, targets_at };
+            let (src, dst, weights) = edges_of(&rows, &watch)?;
+            (src, dst, Weights::I64(weights))
+        }
     };
-    Graph::from_edges(vertices, src, dst, weights)
+    Ok(Graph::from_proved_edges(vertices as u32, src, dst, weights))
 }
 
 pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {

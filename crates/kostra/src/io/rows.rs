@@ -1,4 +1,9 @@
 //! Binary adjacency lists, as `.egr` and Galois files hold them: from arcs to edges on all threads, and back.
+//!
+//! The file is read once, at the speed of memory. Threads take pieces of equally many arcs. For each block of a piece they
+//! write out the source of every arc, which rows only imply; look for targets that do not exist; add all arcs to the
+//! [`Balance`]; and keep those with u <= v. All this happens in cache and without a branch an arc. As soon as all threads
+//! have done some pieces, and it is known where each belongs, what was kept is copied to its place.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,159 +11,243 @@ use std::ops::Range;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::balance::Balance;
+use super::balance::{Balance, Bits};
+use crate::array::Array;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 use crate::weight::first;
 
+/// Arcs that are worked on at a time: their sources, targets, weights and what is kept of them fit into 32 KiB.
+const BLOCK: usize = 1 << 10;
+
+/// Arcs that a thread takes at a time: what is kept of them fits into a core's own cache.
+const PIECE: usize = 1 << 14;
+
+/// Pieces a thread between two copies: enough to make the wait for the slowest thread short beside the work.
+const PIECES: usize = 16;
+
+/// A row is written at least this far, in two vector instructions. Most rows are no longer, so that no branch has to guess
+/// their lengths.
+const SHORT: usize = 8;
+
 /// The arcs of a file, straight from its bytes.
-pub(super) struct Rows<'a, End, W> {
+pub(super) struct Rows<'a, E, W> {
     pub(super) file: String,
-    pub(super) vertices: usize,
-    /// Where the row of a vertex ends.
-    pub(super) end: End,
+    /// Where the row of each vertex ends.
+    pub(super) ends: &'a [E],
     /// The neighbour of every arc.
     pub(super) targets: &'a [u32],
-    /// The weight of every arc, or nothing.
+    /// The weight of every arc, which is `()` where the file has none.
     pub(super) weights: &'a [W],
-    /// The byte where the row ends begin, the bytes of each, and where the targets begin, for messages.
-    pub(super) ends_at: (u64, u64),
+    /// The bytes where the row ends and where the targets begin, for messages.
+    pub(super) ends_at: u64,
     pub(super) targets_at: u64,
 }
 
 /// Sources, targets and weights of edges.
-type Arrays<W> = (Vec<u32>, Vec<u32>, Vec<W>);
+type Arrays<W> = (Array<'static, u32>, Array<'static, u32>, Array<'static, W>);
 
-/// The edges of the rows: one per pair of arcs where they are symmetric, else one per arc.
+/// The edges of the rows: one per pair of arcs where they are symmetric, else one per arc. All ends are proved to be
+/// vertices, and edges to be fewer than 2^32.
 ///
 /// Arcs are taken for symmetric at first: those with u <= v are kept while all are hashed. If the hash says otherwise,
-/// all are kept in a second pass.
-pub(super) fn edges_of<W, End>(rows: &Rows<End, W>, watch: &Watch) -> Result<Arrays<W>>
+/// all are kept instead.
+pub(super) fn edges_of<E, W>(rows: &Rows<E, W>, watch: &Watch) -> Result<Arrays<W>>
 where
-    W: Copy + Default + Send + Sync + Into<i64>,
-    End: Fn(usize) -> u64 + Sync,
+    E: Pod + Ord + Into<u64> + Send + Sync,
+    W: Pod + Bits + Send + Sync,
 {
-    check(rows)?;
-    watch.step("read", 1, 4)?;
-    // Ranges of vertices with about equal numbers of arcs.
-    let (parts, arcs) = (rayon::current_num_threads() * 4, rows.targets.len());
-    let share = |part: usize| (arcs as u128 * part as u128 / parts as u128) as u64;
-    let mut bounds: Vec<usize> =
-        (0..=parts).map(|part| first_row_from(share(part), rows.vertices, &rows.end)).collect();
-    (bounds[0], bounds[parts]) = (0, rows.vertices);
-    let ranges: Vec<Range<usize>> = bounds.windows(2).map(|w| w[0]..w[1]).collect();
-
-    let count_upper = |v: u32, row: &[u32]| row.iter().filter(|&&target| v <= target).count();
-    let upper = ranges.par_iter().map(|range| rows.of(range).map(|(v, row)| count_upper(v, &rows.targets[row])).sum());
-    let (edges, balance) = fill::<W, End, false>(rows, &ranges, &upper.collect::<Vec<_>>())?;
-    watch.step("read", 3, 4)?;
-    if balance.is_symmetric() {
-        return Ok(edges);
-    }
-    drop(edges);
-    let all: Vec<usize> = ranges.iter().map(|range| rows.of(range).map(|(_, row)| row.len()).sum()).collect();
-    Ok(fill::<W, End, true>(rows, &ranges, &all)?.0)
-}
-
-impl<End: Fn(usize) -> u64, W> Rows<'_, End, W> {
-    /// The vertices of a range, each with the range of its arcs.
-    fn of(&self, range: &Range<usize>) -> impl Iterator<Item = (u32, Range<usize>)> {
-        let mut start = if range.start == 0 { 0 } else { (self.end)(range.start - 1) as usize };
-        range.clone().map(move |v| {
-            let row = start..(self.end)(v) as usize;
-            start = row.end;
-            (v as u32, row)
-        })
-    }
-}
-
-/// Keeps `ALL` arcs, or hashes all and keeps those with u <= v; `counts` says how many that is in each range.
-fn fill<W, End, const ALL: bool>(
-    rows: &Rows<End, W>,
-    ranges: &[Range<usize>],
-    counts: &[usize],
-) -> Result<(Arrays<W>, Balance)>
-where
-    W: Copy + Default + Send + Sync + Into<i64>,
-    End: Fn(usize) -> u64 + Sync,
-{
-    let edges = counts.iter().sum();
-    if edges > u32::MAX as usize {
+    rows.check_ends()?;
+    // Room for all arcs: what is not used takes no memory.
+    let arcs = rows.targets.len();
+    let room = arcs.min(u32::MAX as usize);
+    let (mut src, mut dst, mut weights) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?, Buffer::zeroed(room)?);
+    let (upper, balance) = keep_upper(rows, (&mut src, &mut dst, &mut weights), watch)?;
+    let edges = if balance.is_symmetric() { upper } else { arcs };
+    if edges > room {
         return Err(Error::TooLarge { what: "edges", count: edges as u64 });
     }
-    let weighted = !rows.weights.is_empty();
-    let (mut src, mut dst) = (vec![0u32; edges], vec![0u32; edges]);
-    let mut weights = vec![W::default(); if weighted { edges } else { 0 }];
-    let mut tasks = Vec::new();
-    let (mut src_rest, mut dst_rest, mut weights_rest) = (&mut src[..], &mut dst[..], &mut weights[..]);
-    for (range, &count) in ranges.iter().zip(counts) {
-        let (src, rest) = src_rest.split_at_mut(count);
-        src_rest = rest;
-        let (dst, rest) = dst_rest.split_at_mut(count);
-        dst_rest = rest;
-        let (weights, rest) = weights_rest.split_at_mut(if weighted { count } else { 0 });
-        weights_rest = rest;
-        tasks.push((range, src, dst, weights));
+    if !balance.is_symmetric() {
+        keep_all(rows, (&mut src, &mut dst, &mut weights));
     }
-    let balances = tasks.into_par_iter().map(|(range, src, dst, weights)| {
-        let (mut next, mut balance) = (0, Balance::default());
-        for (v, row) in rows.of(range) {
-            for arc in row {
-                let target = rows.targets[arc];
-                if !ALL {
-                    balance.add(v, target, if weighted { rows.weights[arc].into() as u64 } else { 0 });
-                }
-                if ALL || v <= target {
-                    src[next] = v;
-                    dst[next] = target;
-                    if weighted {
-                        weights[next] = rows.weights[arc];
-                    }
-                    next += 1;
-                }
+    src.truncate(edges);
+    dst.truncate(edges);
+    weights.truncate(edges);
+    Ok((src.into(), dst.into(), weights.into()))
+}
+
+/// Writes the arcs with u <= v, as far as there is room, and returns how many there are; adds all to the balance.
+fn keep_upper<E, W>(rows: &Rows<E, W>, mut room: Slices<W>, watch: &Watch) -> Result<(usize, Balance)>
+where
+    E: Pod + Ord + Into<u64> + Send + Sync,
+    W: Pod + Bits + Send + Sync,
+{
+    let arcs = rows.targets.len();
+    let pieces: Vec<Range<usize>> = (0..arcs).step_by(PIECE).map(|at| at..(at + PIECE).min(arcs)).collect();
+    let at_once = (rayon::current_num_threads() * PIECES).min(pieces.len());
+    let mut parts: Vec<Part<W>> = (0..at_once).map(|_| Part::default()).collect();
+    let (mut edges, mut balance) = (0, Balance::default());
+    for pieces in pieces.chunks(at_once.max(1)) {
+        watch.step("read", pieces[0].start as u64, arcs as u64)?;
+        let parts = &mut parts[..pieces.len()];
+        parts.par_iter_mut().zip(pieces).for_each(|(part, piece)| part.keep_upper(rows, piece.clone()));
+        let mut copies = Vec::with_capacity(pieces.len());
+        for part in parts.iter() {
+            if part.is_wrong {
+                return Err(rows.wrong_target());
             }
+            balance.join(part.balance);
+            edges += part.len;
+            let len = part.len.min(room.0.len());
+            copies.push((part, (take(&mut room.0, len), take(&mut room.1, len), take(&mut room.2, len))));
         }
-        balance
-    });
-    let balance = balances.reduce(Balance::default, |mut a, b| {
-        a.join(b);
-        a
-    });
-    Ok(((src, dst, weights), balance))
+        copies.into_par_iter().for_each(|(part, place)| {
+            place.0.copy_from_slice(&part.src[..place.0.len()]);
+            place.1.copy_from_slice(&part.dst[..place.1.len()]);
+            place.2.copy_from_slice(&part.weights[..place.2.len()]);
+        });
+    }
+    Ok((edges, balance))
 }
 
-/// The first row that ends behind `arc`, by bisection.
-fn first_row_from(arc: u64, vertices: usize, end: impl Fn(usize) -> u64) -> usize {
-    let (mut low, mut high) = (0, vertices);
-    while low < high {
-        let middle = (low + high) / 2;
-        if end(middle) <= arc { low = middle + 1 } else { high = middle }
-    }
-    low
+/// Writes all arcs; there is room.
+fn keep_all<E, W>(rows: &Rows<E, W>, room: Slices<W>)
+where
+    E: Pod + Ord + Into<u64> + Send + Sync,
+    W: Pod + Send + Sync,
+{
+    room.0.par_chunks_mut(PIECE).enumerate().for_each(|(piece, src)| {
+        let (mut row, mut sources) = (rows.row_of(piece * PIECE), [0; BLOCK + SHORT]);
+        for (block, src) in src.chunks_mut(BLOCK).enumerate() {
+            let start = piece * PIECE + block * BLOCK;
+            row = rows.write_sources(row, start..start + src.len(), &mut sources);
+            src.copy_from_slice(&sources[..src.len()]);
+        }
+    });
+    room.1.par_chunks_mut(PIECE).zip(rows.targets.par_chunks(PIECE)).for_each(|(dst, all)| dst.copy_from_slice(all));
+    room.2.par_chunks_mut(PIECE).zip(rows.weights.par_chunks(PIECE)).for_each(|(w, all)| w.copy_from_slice(all));
 }
 
-/// Row ends rise to the number of arcs, and targets are vertices: whatever the file says, no index is out of range.
-fn check<W, End: Fn(usize) -> u64 + Sync>(rows: &Rows<End, W>) -> Result<()> {
-    let fail = |byte, what: String| Err(Error::Byte { file: rows.file.clone(), byte, what });
-    let falls = |v: usize| (rows.end)(v) < if v == 0 { 0 } else { (rows.end)(v - 1) };
-    if let Some(v) = (0..rows.vertices).find(|&v| falls(v)) {
-        let byte = rows.ends_at.0 + v as u64 * rows.ends_at.1;
-        return fail(byte, format!("row {v} ends before it begins; the file is damaged"));
+/// Room for the sources, targets and weights of edges.
+type Slices<'a, W> = (&'a mut [u32], &'a mut [u32], &'a mut [W]);
+
+fn take<'a, T>(room: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (taken, rest) = std::mem::take(room).split_at_mut(len);
+    *room = rest;
+    taken
+}
+
+/// What was kept of a piece: the first `len` items of the arrays.
+struct Part<W> {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    weights: Vec<W>,
+    len: usize,
+    balance: Balance,
+    /// Whether a target is no vertex.
+    is_wrong: bool,
+}
+
+impl<W: Pod> Default for Part<W> {
+    fn default() -> Self {
+        // A whole block is kept behind what was kept before, so that nothing is checked an arc.
+        let room = PIECE + BLOCK;
+        let (src, dst, weights) = (vec![0; room], vec![0; room], vec![W::zeroed(); room]);
+        Self { src, dst, weights, len: 0, balance: Balance::default(), is_wrong: false }
     }
-    let last = if rows.vertices == 0 { 0 } else { (rows.end)(rows.vertices - 1) };
-    if last != rows.targets.len() as u64 {
-        let byte = rows.ends_at.0 + (rows.vertices as u64).saturating_sub(1) * rows.ends_at.1;
-        return fail(byte, format!("the rows end at arc {last}, but the header promises {} arcs", rows.targets.len()));
+}
+
+impl<W: Pod + Bits> Part<W> {
+    /// Keeps the arcs of a piece with u <= v.
+    fn keep_upper<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
+        (self.len, self.balance, self.is_wrong) = (0, Balance::default(), false);
+        let last = (rows.ends.len() - 1) as u32;
+        let (mut row, mut sources) = (rows.row_of(piece.start), [0; BLOCK + SHORT]);
+        for start in piece.clone().step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(piece.end);
+            row = rows.write_sources(row, block.clone(), &mut sources);
+            let (sources, targets) = (&sources[..block.len()], &rows.targets[block.clone()]);
+            let weights = &rows.weights[block];
+            self.is_wrong |= targets.iter().fold(0, |any, &target| any | u32::from(target > last)) != 0;
+            self.balance.add_all(sources, targets, weights);
+            self.keep_upper_of(sources, targets, weights);
+        }
     }
-    let n = rows.vertices;
-    if let Some(arc) = first(rows.targets, |target| target as usize >= n) {
-        let (byte, target) = (rows.targets_at + 4 * arc as u64, rows.targets[arc]);
-        return fail(
-            byte,
-            format!("neighbour {target} does not exist; the header promises {} vertices", rows.vertices),
-        );
+
+    /// Keeps the arcs of a block: each is written behind the last that was kept, and stays if it is kept, too.
+    fn keep_upper_of(&mut self, sources: &[u32], targets: &[u32], weights: &[W]) {
+        // As arrays, whose length the compiler knows: an index below it needs no check. There is always room for a block.
+        let (src, dst) = (&mut self.src[self.len..], &mut self.dst[self.len..]);
+        let (Some(src), Some(dst)) = (src.first_chunk_mut::<BLOCK>(), dst.first_chunk_mut::<BLOCK>()) else { return };
+        let Some(kept) = self.weights[self.len..].first_chunk_mut::<BLOCK>() else { return };
+        let mut len = 0;
+        for ((&u, &v), &weight) in sources.iter().zip(targets).zip(weights) {
+            let at = len % BLOCK;
+            (src[at], dst[at], kept[at]) = (u, v, weight);
+            len += usize::from(u <= v);
+        }
+        self.len += len;
     }
-    Ok(())
+}
+
+impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
+    /// Row ends rise to the number of arcs: whatever the file says, no index is out of range.
+    fn check_ends(&self) -> Result<()> {
+        let fail = |v: usize, what| {
+            let byte = self.ends_at + (v * size_of::<E>()) as u64;
+            Err(Error::Byte { file: self.file.clone(), byte, what })
+        };
+        const CHUNK: usize = 1 << 14;
+        let falls = |chunk: usize| {
+            let ends = &self.ends[chunk * CHUNK..((chunk + 1) * CHUNK + 1).min(self.ends.len())];
+            ends.windows(2).fold(false, |any, pair| any | (pair[1] < pair[0]))
+        };
+        let chunks = self.ends.len().div_ceil(CHUNK);
+        if let Some(chunk) = (0..chunks).into_par_iter().position_first(falls) {
+            let ends = &self.ends[chunk * CHUNK..];
+            let v = chunk * CHUNK + 1 + ends.windows(2).take_while(|pair| pair[0] <= pair[1]).count();
+            return fail(v, format!("row {v} ends before it begins; the file is damaged"));
+        }
+        let last = self.ends.last().map_or(0, |&end| end.into());
+        if last != self.targets.len() as u64 {
+            let arcs = self.targets.len();
+            let what = format!("the rows end at arc {last}, but the header promises {arcs} arcs");
+            return fail(self.ends.len().saturating_sub(1), what);
+        }
+        Ok(())
+    }
+
+    fn wrong_target(&self) -> Error {
+        let n = self.ends.len();
+        let arc = first(self.targets, |target| target as usize >= n).unwrap_or(0);
+        let what = format!("neighbour {} does not exist; the header promises {n} vertices", self.targets[arc]);
+        Error::Byte { file: self.file.clone(), byte: self.targets_at + 4 * arc as u64, what }
+    }
+}
+
+impl<E: Pod + Ord + Into<u64>, W> Rows<'_, E, W> {
+    /// The row that holds an arc.
+    fn row_of(&self, arc: usize) -> usize {
+        self.ends.partition_point(|&end| end.into() <= arc as u64)
+    }
+
+    /// Writes the source of every arc of a block, the first of which is in `row` or behind it, and then what it likes;
+    /// returns the row where the next block begins.
+    fn write_sources(&self, mut row: usize, block: Range<usize>, sources: &mut [u32; BLOCK + SHORT]) -> usize {
+        let mut at = 0;
+        while at < block.len() {
+            let row_end: u64 = self.ends[row].into();
+            let end = (row_end as usize).min(block.end) - block.start;
+            sources[at..at + SHORT].fill(row as u32);
+            if end > at + SHORT {
+                sources[at + SHORT..end].fill(row as u32);
+            }
+            at = end;
+            row += usize::from(row_end <= block.end as u64);
+        }
+        row
+    }
 }
 
 /// The items in a part of a file: in place where they lie aligned, as in mapped files, else copied.
@@ -179,4 +268,85 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 #[inline(always)]
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |&b| u64::from_le_bytes(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of many lengths, in no order, with loops and repeats; a hub is longer than several pieces.
+    fn arcs(symmetric: bool) -> (Vec<u64>, Vec<u32>, Vec<i64>) {
+        let n = 5000u32;
+        let mut lists = vec![vec![]; n as usize];
+        let mut add = |u: u32, v: u32, weight: i64| {
+            lists[u as usize].push((v, weight));
+            if symmetric && u != v {
+                lists[v as usize].push((u, weight));
+            }
+        };
+        for e in 0..120_000u32 {
+            let random = crate::mix::mix(e.into());
+            let (u, v) = (random as u32 % n, (random >> 32) as u32 % n);
+            // Of the vertices behind these, most have no arcs, and some have a loop.
+            let (u, v) = if e % 3 == 0 {
+                (77, v)
+            } else if e % 1000 == 1 {
+                (u, u)
+            } else {
+                (u / 2, v / 2)
+            };
+            add(u, v, (random >> 40) as i64 - (1 << 22));
+        }
+        let ends = lists.iter().scan(0, |end, list| {
+            *end += list.len() as u64;
+            Some(*end)
+        });
+        let (targets, weights) = lists.iter().flatten().copied().unzip();
+        (ends.collect(), targets, weights)
+    }
+
+    #[test]
+    fn pieces_join_to_the_edges_of_a_plain_loop() {
+        for symmetric in [true, false] {
+            let (ends, targets, weights) = arcs(symmetric);
+            let starts = [0].iter().chain(&ends);
+            let rows =
+                starts.zip(&ends).enumerate().flat_map(|(v, (&start, &end))| (start..end).map(move |arc| (v, arc)));
+            let all = rows.map(|(u, arc)| (u as u32, targets[arc as usize], weights[arc as usize]));
+            let expected: Vec<(u32, u32, i64)> = all.filter(|(u, v, _)| !symmetric || u <= v).collect();
+            let narrow: Vec<u32> = ends.iter().map(|&end| end as u32).collect();
+            let none = vec![(); targets.len()];
+            let (ends_at, targets_at, watch) = (0, 0, Watch::new());
+            for threads in [1, 2, 5] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let (ends, targets) = (&ends[..], &targets[..]);
+                let rows = Rows { file: String::new(), ends, targets, weights: &weights, ends_at, targets_at };
+                let (src, dst, weights) = pool.install(|| edges_of(&rows, &watch)).unwrap();
+                let edges = src.iter().zip(&*dst).zip(&*weights).map(|((&u, &v), &w)| (u, v, w));
+                assert!(edges.eq(expected.iter().copied()), "{symmetric} {threads}");
+                let rows = Rows { file: String::new(), ends: &narrow, targets, weights: &none, ends_at, targets_at };
+                let (src, dst, weights) = pool.install(|| edges_of(&rows, &watch)).unwrap();
+                let edges = src.iter().zip(&*dst).map(|(&u, &v)| (u, v));
+                assert!(edges.eq(expected.iter().map(|&(u, v, _)| (u, v))), "{symmetric} {threads}");
+                assert_eq!(weights.len(), src.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_wrong_row_or_target_is_told() {
+        let (mut ends, mut targets, _) = arcs(true);
+        let weights = vec![(); targets.len()];
+        let told = |ends: &[u64], targets: &[u32]| {
+            let rows = Rows { file: "x".into(), ends, targets, weights: &weights, ends_at: 16, targets_at: 1000 };
+            edges_of(&rows, &Watch::new()).map(|_| ()).unwrap_err().to_string()
+        };
+        (targets[100_000], targets[200_000]) = (5000, u32::MAX);
+        let expected = "x: byte 401000: neighbour 5000 does not exist; the header promises 5000 vertices";
+        assert_eq!(told(&ends, &targets), expected);
+        (ends[0], ends[4000]) = (ends[1] + 1, 7);
+        assert_eq!(told(&ends, &targets), "x: byte 24: row 1 ends before it begins; the file is damaged");
+        ends[0] = 0;
+        assert_eq!(told(&ends, &targets), "x: byte 32016: row 4000 ends before it begins; the file is damaged");
+    }
 }

@@ -59,8 +59,8 @@ impl<'a> Ballots<'a> {
 
 impl Cells {
     /// Room for `len` cells.
-    pub(super) fn new(len: usize) -> Self {
-        Self { cells: Buffer::zeroed(len), trees: 0, copies: 1 }
+    pub(super) fn new(len: usize) -> Result<Self> {
+        Ok(Self { cells: Buffer::zeroed(len)?, trees: 0, copies: 1 })
     }
 
     /// Empty cells for so many trees.

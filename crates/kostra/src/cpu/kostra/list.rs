@@ -150,7 +150,7 @@ impl List {
         let block = contest.block();
         let (src, dst) = (contest.graph.sources(), contest.graph.targets());
         let mut starts = counts.to_vec();
-        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
         let list = shared(&mut words);
         let fill = |(number, (&start, selected)): (usize, (&usize, &[u64]))| {
             contest.watch.check()?;
@@ -231,7 +231,7 @@ impl List {
         };
         let found: Vec<Vec<u64>> = src.zip(dst).enumerate().map(find).collect::<Result<_>>()?;
         let mut starts: Vec<usize> = found.iter().map(|part| part.len() / 2).collect();
-        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
         let list = shared(&mut words);
         let copy = |(found, &start): (&Vec<u64>, &usize)| {
             contest.watch.check()?;
@@ -267,7 +267,7 @@ impl List {
         let mut starts: Vec<usize> =
             self.spans.par_iter().map(|span| entries(span).filter(|edge| is_light(edge[1])).count()).collect();
         let counts = starts.clone();
-        let mut light = Buffer::<u64>::zeroed(2 * scan(&mut starts));
+        let mut light = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
         let list = shared(&mut light);
         let spans = self.spans.par_iter().zip(starts).zip(counts).map(|((span, start), len)| {
             contest.watch.check()?;

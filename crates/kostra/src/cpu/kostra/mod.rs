@@ -101,9 +101,9 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let copies = if n == 0 { 1 } else { threads.min(m.div_ceil(n)).max(1) };
     let mut work = Work {
         contest: Contest::new(graph, keys, sample.first().map(|&r| keys.at(K::edge(r) as usize)), run.watch()),
-        cells: Cells::new(n * copies),
-        parent: Buffer::zeroed(n),
-        marks: Buffer::zeroed(m),
+        cells: Cells::new(n * copies)?,
+        parent: Buffer::zeroed(n)?,
+        marks: Buffer::zeroed(m)?,
         chosen: 0,
         stats: run.stats(),
         timer: Timer::new(),
@@ -120,7 +120,7 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
         let mut complete = 0;
         let (labels, trees) = work.round(&Whole { src, dst }, n, &mut complete)?;
         work.clear(trees);
-        let mut joining = Buffer::zeroed(m.div_ceil(64));
+        let mut joining = Buffer::zeroed(m.div_ceil(64))?;
         let labels: &[u32] = &labels;
         let counts = work.contest.select(&mut joining, |edges| joining_of(labels, &src[edges.clone()], &dst[edges]))?;
         work.timer.lap("select", n, m);
@@ -131,7 +131,7 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
         let connected = 0.65 * n as f64 * (n as f64).ln();
         let light = if connected < m as f64 / 16.0 { connected } else { work.light * n as f64 };
         let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
-        let mut selected = Buffer::zeroed(m.div_ceil(64));
+        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let counts = work.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
         work.timer.lap("select light", n, m);
         let list = List::selected(&work.contest, &selected, &counts, None, work.cells.ballots(threads))?;
@@ -213,11 +213,9 @@ impl<K: Key> Work<'_, K> {
             }
             self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)?;
             if edges <= self.finish_below && trees <= 4 * self.finish_below {
-                let (labels, sets) = self.finish(&list, trees, complete);
-                complete += sets;
-                maps.push(labels);
+                let (labels, sets) = self.finish(&list, trees, complete)?;
                 self.timer.lap("finish", trees, edges);
-                break;
+                return Ok((compose(labels, maps), complete + sets));
             }
             if !offered && (edges <= self.filter_above || edges as f64 <= self.filter_from * trees as f64) {
                 list.offer(&self.contest, self.cells.ballots(self.contest.threads))?;
@@ -241,6 +239,5 @@ impl<K: Key> Work<'_, K> {
             }
             trees = live;
         }
-        Ok(if keep { (compose(maps), complete) } else { (Buffer::zeroed(0), complete) })
     }
 }

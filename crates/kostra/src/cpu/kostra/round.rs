@@ -24,7 +24,7 @@ impl<K: Key> Work<'_, K> {
         complete: &mut usize,
     ) -> Result<(Buffer<u32>, usize)> {
         let block = block(trees);
-        let mut labels = Buffer::<u32>::zeroed(trees);
+        let mut labels = Buffer::<u32>::zeroed(trees)?;
         let best: &[u64] = self.cells.merge(&self.contest, |at| edges.id(at as usize));
         self.timer.lap("merge", trees, 0);
         let parent = shared(&mut self.parent[..trees]);
@@ -105,7 +105,7 @@ impl<K: Key> Work<'_, K> {
     }
 
     /// The last few edges, by Kruskal's algorithm on one thread. Returns the tree of each, and how many there are.
-    pub(super) fn finish(&mut self, list: &List, trees: usize, complete: usize) -> (Buffer<u32>, usize) {
+    pub(super) fn finish(&mut self, list: &List, trees: usize, complete: usize) -> Result<(Buffer<u32>, usize)> {
         let keys = self.contest.keys;
         let mut rest: Vec<(K::Ranked, u32, u32)> =
             list.iter().map(|(u, v, e)| (keys.ranked(e as usize), u, v)).collect();
@@ -119,11 +119,11 @@ impl<K: Key> Work<'_, K> {
             }
         }
         self.chosen += trees - left;
-        let mut labels = Buffer::zeroed(trees);
+        let mut labels = Buffer::zeroed(trees)?;
         for (label, set) in labels.iter_mut().zip(sets.labels()) {
             *label = !(complete as u32 + set);
         }
-        (labels, left)
+        Ok((labels, left))
     }
 }
 
@@ -142,8 +142,7 @@ fn find(parent: &[AtomicU32], mut c: u32) -> u32 {
 }
 
 /// From the maps of all rounds, the complete tree in which each tree of the first round ends.
-pub(super) fn compose(mut maps: Vec<Buffer<u32>>) -> Buffer<u32> {
-    let mut last = maps.pop().unwrap_or_else(|| Buffer::zeroed(0));
+pub(super) fn compose(mut last: Buffer<u32>, mut maps: Vec<Buffer<u32>>) -> Buffer<u32> {
     while let Some(mut map) = maps.pop() {
         let (block, last_map): (usize, &[u32]) = (block(map.len()), &last);
         map.par_chunks_mut(block).for_each(|part| {
