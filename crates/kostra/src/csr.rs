@@ -26,7 +26,8 @@ impl Csr {
     /// are wanted (files keep them), and nowhere otherwise (solvers never choose them).
     ///
     /// First all arcs go to buckets of neighbouring rows, keeping their order, to where these rows will be; then each
-    /// bucket is put in the order of its rows within the cache. Beside the result it takes 4 bytes per arc.
+    /// bucket is put in the order of its rows within the cache. Beside the result it takes 4 bytes per arc and
+    /// a copy of a bucket per thread.
     pub(crate) fn new(graph: &Graph, loops: bool) -> Self {
         let (n, m) = (graph.vertices(), graph.edges());
         let wanted = (2 * m).div_ceil(BUCKET).clamp(1, BUCKETS);

@@ -3,14 +3,13 @@
 //! A worklist holds the edges between two trees: the trees, and the edge's place in the order. In each round every edge
 //! looks up its trees anew, leaves the list where both are one, and otherwise offers its place to both by an atomic
 //! minimum (a deterministic reservation). Then the edges that a tree has kept join their trees. The lookups are stored
-//! in the list, so that the next round starts from them (implicit path compression). Two lists come in turn:
-//! first the light edges, up to a weight that a sample gives; then the heavy ones that still join two trees, which on
-//! most graphs are few.
+//! in the list, so that the next round starts from them (implicit path compression). Two lists come in turn: first the
+//! light edges, up to a weight that a sample gives; then the heavy ones that still join two trees, on most graphs few.
 //!
 //! Cost: O(m log n) at worst, as trees at least halve in each round; on most graphs little more than one pass over the
 //! edges and a few over the light ones. 20 bytes per vertex, 16 per edge on the list (1.5 n light edges where there are
-//! enough to filter) and a bit per edge. It works on edges throughout, so hubs do no harm. Prefer it as a comparison;
-//! `kostra` goes the same way on fewer bytes.
+//! enough to filter) and a bit per edge. It works on edges throughout, so hubs do no harm. Prefer it where threads are
+//! many: no step is left to one of them.
 //!
 //! Where it departs from the paper:
 //! - It reads the edge list, where every edge stands once. The paper walks adjacency lists and skips the half with
@@ -51,10 +50,11 @@ const FACTOR: f64 = 3.0;
 /// Arcs per vertex from which on the published code filters.
 const FILTER_FROM: usize = 4;
 
-/// Weights drawn to find the threshold that should be below it: they then miss their share by an eighth or so. At most
-/// [`SAMPLE`] are drawn in all.
+/// Weights drawn to find the threshold that should be below it: they then miss their share by an eighth or so.
 const DRAWN: f64 = 64.0;
-const SAMPLE: f64 = 65536.0;
+
+/// Fewest and most weights drawn in all. The fewest also give 64-bit keys the range that they are cut to.
+const SAMPLE: (f64, f64) = (1024.0, 65536.0);
 
 /// A cell that no edge has reserved. No edge has the largest id, so no place is as large.
 const EMPTY: u64 = u64::MAX;
@@ -106,7 +106,7 @@ fn with_keys<K: Key + Into<u64>>(graph: &Graph, keys: Keys<K>, run: &Run) -> Res
 
 /// Draws edges: the order, cut to their range where it has to be, and the key below which that share of the edges is.
 fn draw<K: Key + Into<u64>>(keys: Keys<K>, m: usize, share: f64, seed: u64) -> (Order<K>, u32) {
-    let draws = if m == 0 { 0 } else { (DRAWN / share).min(SAMPLE) as u64 };
+    let draws = if m == 0 { 0 } else { (DRAWN / share).clamp(SAMPLE.0, SAMPLE.1) as u64 };
     let edges = (0..draws).map(|i| (mix(mix(seed).wrapping_add(i)) % m as u64) as usize);
     let ranks = || edges.clone().map(|e| keys.ranked(e));
     let (low, high) = (ranks().min().unwrap_or(K::LAST), ranks().max().unwrap_or(K::LAST));

@@ -35,11 +35,13 @@ const BLOCK: usize = 1 << 14;
 /// Edges between asking for an entry of the disjoint sets and using it.
 const AHEAD: usize = 12;
 
-/// Lists up to this long, or up to `SHORT_PER_VERTEX` edges per vertex, are sorted and joined as they are.
+/// Lists up to this long, or up to `SHORT_PER_VERTEX` edges per vertex, are sorted and joined as they are: of so few
+/// edges, as on roads, a filter would drop next to none.
 const SHORT: usize = 1 << 14;
 const SHORT_PER_VERTEX: f64 = 1.5;
 
-/// The pivot leaves so many light edges per vertex, but at most half.
+/// The pivot leaves so many light edges per vertex, but at most half. On random graphs n edges make a tree of four fifths
+/// of the vertices, against which the filter drops two thirds of the rest (58 % with 4 edges per vertex, 77 % with 8).
 const LIGHT_PER_VERTEX: f64 = 1.0;
 
 /// Drawn edges that should be lighter than the pivot: it then misses its share by an eighth or so.
@@ -105,8 +107,7 @@ impl Growth<'_> {
     where
         K: Key<Ranked: Pod + Into<u128>>,
     {
-        let short = SHORT.max((SHORT_PER_VERTEX * self.graph.vertices() as f64) as usize);
-        if list.len() <= short || depth >= DEPTH {
+        if is_short(list.len(), self.graph.vertices()) || depth >= DEPTH {
             self.join::<K>(list)
         } else {
             self.split::<K>(list.len(), |i| list[i], depth + 1)
@@ -169,10 +170,14 @@ impl Growth<'_> {
     }
 }
 
-/// A place in the order with about [`LIGHT_PER_VERTEX`] edges before it; [`Key::LAST`] where that is all of them.
+/// Whether a list is to be sorted as it is.
+fn is_short(len: usize, n: usize) -> bool {
+    len <= SHORT || len as f64 <= SHORT_PER_VERTEX * n as f64
+}
+
+/// A place in the order with about [`LIGHT_PER_VERTEX`] edges before it; [`Key::LAST`] for a short list.
 fn find_pivot<K: Key>(len: usize, at: impl Fn(usize) -> K::Ranked, n: usize) -> K::Ranked {
-    let short = SHORT.max((SHORT_PER_VERTEX * n as f64) as usize);
-    if len <= short {
+    if is_short(len, n) {
         return K::LAST;
     }
     let light = SHORT.max((LIGHT_PER_VERTEX * n as f64) as usize).min(len / 2);
