@@ -2,20 +2,20 @@
 //!
 //! In each round every vertex finds its smallest arc. Where two vertices chose the same edge, the smaller forgets it and
 //! stands for its component; all others follow their arcs to it. Components become the vertices of the next graph,
-//! numbered in order by a prefix sum, and the arcs between components are copied straight into its rows. Parallel
-//! edges stay: the paper found that dropping them costs more than it saves.
+//! numbered in order by a prefix sum; the arcs between components are counted, a prefix sum over the counts lays out its
+//! rows, and the arcs are copied straight there. Parallel edges stay: the paper found that dropping them costs more
+//! than it saves.
 //!
-//! Cost: O(m log n) work at worst, as vertices at least halve; all steps parallel, also within one long row. Two sets of
-//! 24 bytes per edge (32 for 64-bit weights), of which only what is written to is touched, and 24 bytes per vertex,
-//! beside the adjacency lists it starts from. Prefer it where edges are few per vertex and neighbours near in memory,
-//! as on roads and grids; where edges are many, it copies nearly all of them in every round.
+//! Cost: O(m log n) work at worst, as vertices at least halve; all steps parallel, also within one long row. 64 bytes
+//! per edge (88 for 64-bit weights) and 24 per vertex, beside the adjacency lists it starts from. Prefer it where
+//! edges are few per vertex and neighbours near in memory, as on roads and grids; where edges are many, it copies
+//! nearly all of them in every round.
 //!
 //! Departures. Ties go by the order `(weight, edge id)`, not by the smallest neighbour, so the forest is ours; mirrored
-//! pairs are still the only cycles. Rows get room for all arcs of their members instead of an exact count, which would
-//! take one more lookup of every neighbour's component; the unused ends of rows disappear a round later. Arcs are
-//! inserted by the bufferful, not by an atomic increment each. Work is cut by arcs, not by vertices, which the paper
-//! names as what limits its scaling. Colours spread by path halving, so that a long chain costs O(n log n). Components
-//! without arcs are dropped, so that forests end.
+//! pairs are still the only cycles. A vertex reserves room for its arcs while it counts them, not for each arc while it
+//! inserts: an atomic operation waits for all stores before it, and those of the insertion go everywhere. Work is cut
+//! by arcs, not by vertices, which the paper names as what limits its scaling. Colours spread by path halving, so that
+//! a long chain costs O(n log n). Components without arcs are dropped, so that forests end.
 //!
 //! C. da Silva Sousa, A. Mariano, A. Proença, "A generic and highly efficient parallel variant of Borůvka's algorithm",
 //! 2015.
@@ -35,9 +35,9 @@ use crate::run::{Run, Stats};
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys};
 
-/// Arcs that a thread collects for one row before it reserves room for them: few enough for the first-level cache, and
-/// enough for threads that fill one giant row not to meet at its cursor.
-const BUFFER: usize = 256;
+/// Arcs whose neighbours' components are looked up in one go, before anything waits for them: 16 KiB, half of a
+/// first-level cache.
+const BATCH: usize = 1 << 12;
 
 /// The minimum spanning forest by the algorithm of Sousa, Mariano and Proença.
 pub fn uminho(graph: &Graph, run: &Run) -> Result<Forest> {
@@ -50,22 +50,21 @@ pub fn uminho(graph: &Graph, run: &Run) -> Result<Forest> {
 fn with_keys<K: Key + Shareable>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let mut stats = run.stats();
     let mut marks = vec![0u8; graph.edges()];
-    let mut begin = |rows: &Rows<K>, edges: usize| {
+    let mut begin = |rows: &Rows<K>| {
         if let Some(Stats { rounds, .. }) = &mut stats {
-            rounds.push(vec![("vertices", rows.len() as f64), ("edges", edges as f64)]);
+            rounds.push(vec![("vertices", rows.len() as f64), ("edges", rows.arcs() as f64 / 2.0)]);
         }
         run.watch().step("uminho", (graph.vertices() - rows.len()) as u64, graph.vertices() as u64)
     };
-    let (mut here, mut next) = (Lists::new(), Lists::new());
+    let (mut here, mut next, mut targets) = (Lists::new(), Lists::new(), Vec::new());
     let weights = weigh(graph.csr(), keys);
     let first = Rows::of(graph.csr(), &weights);
-    begin(&first, first.edges.len() / 2)?;
-    contract(&first, shared(&mut marks), &mut here, run.watch())?;
+    begin(&first)?;
+    contract(&first, shared(&mut marks), &mut targets, &mut here, run.watch())?;
     next.keys = weights;
-    while here.arcs > 0 {
-        let rows = here.rows();
-        begin(&rows, here.arcs / 2)?;
-        contract(&rows, shared(&mut marks), &mut next, run.watch())?;
+    while here.rows().arcs() > 0 {
+        begin(&here.rows())?;
+        contract(&here.rows(), shared(&mut marks), &mut targets, &mut next, run.watch())?;
         std::mem::swap(&mut here, &mut next);
     }
     Ok(Forest::from_marks(graph, &marks, stats))
@@ -79,23 +78,30 @@ fn weigh<K: Key>(csr: &Csr, keys: Keys<K>) -> Vec<K> {
 }
 
 /// A round: marks the smallest edge of every vertex and builds the graph of the components they make.
-fn contract<K: Key + Shareable>(rows: &Rows<K>, marks: &[AtomicU8], next: &mut Lists<K>, watch: &Watch) -> Result<()> {
+fn contract<K: Key + Shareable>(
+    rows: &Rows<K>,
+    marks: &[AtomicU8],
+    targets: &mut Vec<u32>,
+    next: &mut Lists<K>,
+    watch: &Watch,
+) -> Result<()> {
     let (smallest, mut successors) = find_smallest(rows);
     watch.check()?;
     remove_mirrored(&smallest, &mut successors, marks);
-    drop(smallest);
     let mut colours = propagate_colours(&mut successors);
     let vertices = number(&mut colours, rows);
     watch.check()?;
-    assign(rows, &colours, vertices, next);
-    insert(rows, &colours, next);
+    grow(targets, rows.arcs());
+    let (sizes, places) = count(rows, &colours, vertices, &mut targets[..rows.arcs()]);
+    assign(sizes, next);
+    watch.check()?;
+    insert(rows, &colours, targets, &places, next);
     Ok(())
 }
 
-/// A graph to read: the arcs of vertex `v` are `starts[v]..ends[v]`. Rows follow each other, perhaps with gaps.
+/// A graph to read: the arcs of vertex `v` are `offsets[v]..offsets[v + 1]`.
 struct Rows<'a, K> {
-    starts: &'a [u64],
-    ends: &'a [u64],
+    offsets: &'a [u64],
     neighbours: &'a [u32],
     edges: &'a [u32],
     keys: &'a [K],
@@ -103,57 +109,54 @@ struct Rows<'a, K> {
 
 impl<'a, K: Key> Rows<'a, K> {
     fn of(csr: &'a Csr, keys: &'a [K]) -> Self {
-        let n = csr.offsets().len() - 1;
-        let (starts, ends) = (&csr.offsets()[..n], &csr.offsets()[1..]);
-        Self { starts, ends, neighbours: csr.neighbours(), edges: csr.edges(), keys }
+        Self { offsets: csr.offsets(), neighbours: csr.neighbours(), edges: csr.edges(), keys }
     }
 
     /// The number of vertices.
     fn len(&self) -> usize {
-        self.starts.len()
+        self.offsets.len() - 1
     }
 
-    /// Equal shares of the arcs, for all threads.
-    fn blocks(&self) -> impl IndexedParallelIterator<Item = Range<usize>> {
-        let space = self.ends.last().map_or(0, |&end| end as usize);
-        let block = block(space);
-        (0..space.div_ceil(block)).into_par_iter().map(move |b| b * block..space.min((b + 1) * block))
+    /// The number of arcs.
+    fn arcs(&self) -> usize {
+        self.offsets[self.len()] as usize
     }
 
-    /// The rows in a share of the arcs: each vertex with its arcs there, and whether these are all it has.
-    fn pieces(&self, share: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>, bool)> {
-        let first = self.ends.partition_point(|&end| end as usize <= share.start);
-        let rows = self.starts[first..].iter().zip(&self.ends[first..]);
-        rows.map(|(&start, &end)| start as usize..end as usize)
-            .zip(first..)
-            .take_while(move |(row, _)| row.start < share.end)
-            .map(move |(row, v)| {
-                let piece = row.start.max(share.start)..row.end.min(share.end);
-                let whole = piece == row;
-                (v, piece, whole)
-            })
-            .filter(|(_, piece, _)| !piece.is_empty())
+    /// The rows in a share of the arcs: each vertex that has arcs there, and these.
+    fn pieces(&self, share: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let (start, end) = (share.start, share.end);
+        let first = self.offsets.partition_point(|&offset| offset as usize <= start).saturating_sub(1);
+        let rows = self.offsets[first..].windows(2).map(|row| row[0] as usize..row[1] as usize);
+        rows.zip(first..)
+            .take_while(move |(row, _)| row.start < end)
+            .map(move |(row, v)| (v, row.start.max(start)..row.end.min(end)))
+            .filter(|(_, piece)| !piece.is_empty())
+    }
+
+    /// The arcs by the batch, for all threads: the number of each and its arcs.
+    fn batches(&self) -> impl IndexedParallelIterator<Item = (usize, Range<usize>)> {
+        let arcs = self.arcs();
+        let batches = (0..arcs.div_ceil(BATCH)).into_par_iter().with_min_len(block(arcs).div_ceil(BATCH));
+        batches.map(move |b| (b, b * BATCH..arcs.min((b + 1) * BATCH)))
     }
 }
 
-/// A contracted graph, in memory that is used again two rounds later: fresh pages cost more than what is put there.
+/// A contracted graph, in memory that is used again two rounds later: fresh pages cost more than what is put there. Only
+/// the offsets say how many arcs there are.
 struct Lists<K> {
-    starts: Vec<u64>,
-    ends: Vec<u64>,
+    offsets: Vec<u64>,
     neighbours: Vec<u32>,
     edges: Vec<u32>,
     keys: Vec<K>,
-    arcs: usize,
 }
 
 impl<K: Key> Lists<K> {
     fn new() -> Self {
-        Self { starts: vec![], ends: vec![], neighbours: vec![], edges: vec![], keys: vec![], arcs: 0 }
+        Self { offsets: vec![0], neighbours: vec![], edges: vec![], keys: vec![] }
     }
 
     fn rows(&self) -> Rows<'_, K> {
-        let Self { starts, ends, neighbours, edges, keys, .. } = self;
-        Rows { starts, ends, neighbours, edges, keys }
+        Rows { offsets: &self.offsets, neighbours: &self.neighbours, edges: &self.edges, keys: &self.keys }
     }
 }
 
@@ -163,11 +166,13 @@ fn find_smallest<K: Key>(rows: &Rows<K>) -> (Vec<u32>, Vec<u32>) {
     let mut smallest = vec![0u32; n];
     let mut successors: Vec<u32> = (0..n as u32).into_par_iter().with_min_len(block(n)).collect();
     let (shared_smallest, shared_successors) = (shared(&mut smallest), shared(&mut successors));
-    let cut: Vec<Vec<(usize, K::Ranked, u32)>> = rows
-        .blocks()
-        .map(|share| {
+    let share = block(rows.arcs());
+    let cut: Vec<Vec<(usize, K::Ranked, u32)>> = (0..rows.arcs().div_ceil(share))
+        .into_par_iter()
+        .map(|s| {
             let mut cut = Vec::new();
-            for (v, piece, whole) in rows.pieces(share) {
+            for (v, piece) in rows.pieces(&(s * share..rows.arcs().min((s + 1) * share))) {
+                let whole = piece.len() as u64 == rows.offsets[v + 1] - rows.offsets[v];
                 let (mut best, mut at) = (K::LAST, piece.start);
                 let ranks = rows.keys[piece.clone()].iter().zip(&rows.edges[piece.clone()]);
                 for ((&key, &e), i) in ranks.zip(piece) {
@@ -184,7 +189,7 @@ fn find_smallest<K: Key>(rows: &Rows<K>) -> (Vec<u32>, Vec<u32>) {
             cut
         })
         .collect();
-    // At most two rows of a block are cut, and the pieces of one follow each other.
+    // At most two rows of a share are cut, and the pieces of one follow each other.
     for pieces in cut.concat().chunk_by(|a, b| a.0 == b.0) {
         if let Some(&(v, best, neighbour)) = pieces.iter().min_by_key(|&&(_, ranked, _)| ranked) {
             (smallest[v], successors[v]) = (K::edge(best), neighbour);
@@ -232,40 +237,44 @@ fn propagate_colours(successors: &mut [u32]) -> Vec<u32> {
 /// arcs get none: their trees are complete, and what stands in their place is never read.
 fn number<K: Key>(colours: &mut [u32], rows: &Rows<K>) -> usize {
     let block = block(colours.len());
-    let is_root = |(v, &colour): (usize, &u32)| u32::from(colour as usize == v && rows.starts[v] < rows.ends[v]);
+    let is_root =
+        |(v, &colour): (usize, &u32)| u32::from(colour as usize == v && rows.offsets[v] < rows.offsets[v + 1]);
     let mut numbers: Vec<u32> = colours.par_iter().enumerate().with_min_len(block).map(is_root).collect();
     let vertices = scan(&mut numbers);
     colours.par_iter_mut().with_min_len(block).for_each(|colour| *colour = numbers[*colour as usize]);
     vertices as usize
 }
 
-/// Gives every row of the next graph room for the arcs of all its members.
-fn assign<K: Key>(rows: &Rows<K>, labels: &[u32], vertices: usize, next: &mut Lists<K>) {
-    let mut sizes = vec![0u64; vertices];
-    let shared_sizes = shared(&mut sizes);
-    let block = block(rows.len());
-    (0..rows.len().div_ceil(block)).into_par_iter().for_each(|b| {
-        let members = b * block..rows.len().min((b + 1) * block);
-        // One addition for a run of members, since threads would queue for a giant component's count.
-        let (mut label, mut size) = (0, 0);
-        for v in members.filter(|&v| rows.starts[v] < rows.ends[v]) {
-            if labels[v] != label && size > 0 {
-                shared_sizes[label as usize].fetch_add(size, Relaxed);
-                size = 0;
-            }
-            label = labels[v];
-            size += rows.ends[v] - rows.starts[v];
+/// Looks up the new vertex at the other end of every arc and counts the arcs between components for each new vertex.
+/// Returns the counts and, at `v + b`, the place in its new row where the arcs of vertex `v` in batch `b` begin: from
+/// one piece of a row to the next either rises, so these sums are all different.
+fn count<K: Key>(rows: &Rows<K>, labels: &[u32], vertices: usize, targets: &mut [u32]) -> (Vec<u64>, Vec<u64>) {
+    let mut sizes = vec![0u64; vertices + 1];
+    let mut places = vec![0u64; rows.len() + rows.arcs().div_ceil(BATCH)];
+    let (shared_sizes, shared_places) = (shared(&mut sizes), shared(&mut places));
+    rows.batches().zip(targets.par_chunks_mut(BATCH)).for_each(|((b, batch), targets)| {
+        for (target, &neighbour) in targets.iter_mut().zip(&rows.neighbours[batch.clone()]) {
+            *target = labels[neighbour as usize];
         }
-        if size > 0 {
-            shared_sizes[label as usize].fetch_add(size, Relaxed);
+        for (v, piece) in rows.pieces(&batch) {
+            let targets = &targets[piece.start - batch.start..piece.end - batch.start];
+            let between = targets.iter().map(|&target| u64::from(target != labels[v])).sum();
+            if between > 0 {
+                let place = shared_sizes[labels[v] as usize].fetch_add(between, Relaxed);
+                shared_places[v + b].store(place, Relaxed);
+            }
         }
     });
-    let space = scan(&mut sizes) as usize;
-    grow(&mut next.neighbours, space);
-    grow(&mut next.edges, space);
-    grow(&mut next.keys, space);
-    next.ends.clone_from(&sizes);
-    next.starts = sizes;
+    (sizes, places)
+}
+
+/// Lays out the rows of the next graph.
+fn assign<K: Key>(mut sizes: Vec<u64>, next: &mut Lists<K>) {
+    let arcs = scan(&mut sizes) as usize;
+    next.offsets = sizes;
+    grow(&mut next.neighbours, arcs);
+    grow(&mut next.edges, arcs);
+    grow(&mut next.keys, arcs);
 }
 
 /// Makes room for `len` items, whatever they are. Pages of zeros come from the system when they are first touched.
@@ -275,48 +284,21 @@ fn grow<T: Pod>(items: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Copies the arcs between components to the rows of the next graph; `ends` are the cursors.
-fn insert<K: Key + Shareable>(rows: &Rows<K>, labels: &[u32], next: &mut Lists<K>) {
-    let (neighbours, edges) = (shared(&mut next.neighbours), shared(&mut next.edges));
-    let (keys, ends) = (shared(&mut next.keys), shared(&mut next.ends));
-    let flush = |label: u32, arcs: &[(u32, u32, K)]| {
-        if arcs.is_empty() {
-            return;
-        }
-        let start = ends[label as usize].fetch_add(arcs.len() as u64, Relaxed) as usize;
-        let room = start..start + arcs.len();
-        let places = neighbours[room.clone()].iter().zip(&edges[room.clone()]).zip(&keys[room]);
-        for (((to, edge), key), &arc) in places.zip(arcs) {
-            to.store(arc.0, Relaxed);
-            edge.store(arc.1, Relaxed);
-            K::put(key, arc.2);
-        }
-    };
-    next.arcs = rows
-        .blocks()
-        .map(|share| {
-            let mut buffer = [(0, 0, K::zeroed()); BUFFER];
-            let (mut label, mut len, mut copied) = (0, 0, 0);
-            for (v, piece, _) in rows.pieces(share) {
-                if labels[v] != label {
-                    flush(label, &buffer[..len]);
-                    copied += len;
-                    (label, len) = (labels[v], 0);
-                }
-                let arcs = rows.neighbours[piece.clone()].iter().zip(&rows.edges[piece.clone()]).zip(&rows.keys[piece]);
-                for ((&neighbour, &e), &key) in arcs {
-                    let to = labels[neighbour as usize];
-                    buffer[len] = (to, e, key);
-                    len += usize::from(to != label);
-                    if len == BUFFER {
-                        flush(label, &buffer);
-                        copied += len;
-                        len = 0;
-                    }
+/// Copies the arcs between components to their places in the rows of the next graph.
+fn insert<K: Key + Shareable>(rows: &Rows<K>, labels: &[u32], targets: &[u32], places: &[u64], next: &mut Lists<K>) {
+    let (neighbours, edges, keys) = (shared(&mut next.neighbours), shared(&mut next.edges), shared(&mut next.keys));
+    rows.batches().for_each(|(b, batch)| {
+        for (v, piece) in rows.pieces(&batch) {
+            let mut place = (next.offsets[labels[v] as usize] + places[v + b]) as usize;
+            let arcs = targets[piece.clone()].iter().zip(&rows.edges[piece.clone()]).zip(&rows.keys[piece]);
+            for ((&target, &e), &key) in arcs {
+                if target != labels[v] {
+                    neighbours[place].store(target, Relaxed);
+                    edges[place].store(e, Relaxed);
+                    K::put(&keys[place], key);
+                    place += 1;
                 }
             }
-            flush(label, &buffer[..len]);
-            copied + len
-        })
-        .sum();
+        }
+    });
 }

@@ -6,9 +6,9 @@
 //! `(u, v, weight)` brings parallel arcs together with the smallest first, which alone survives. What is left is the
 //! graph of the next round. A split is a radix partition: one stable pass for each eight bits of the key.
 //!
-//! Cost: O(m log n) work at worst, but the splits move every arc about ten times in the first round; 64 bytes per edge
-//! and 28 per vertex at the peak, beside the adjacency lists it starts from. Prefer it only for comparison, or where
-//! rounds leave many parallel edges, as on grids, roads and dense graphs: its later rounds are short.
+//! Cost: O(m log n) work at worst; the splits move every arc about eight times in the first round, fewer arcs later, as
+//! parallel ones are gone. 64 bytes per edge and 28 per vertex at the peak, beside the adjacency lists it starts from.
+//! For comparison: on a CPU, memory pays for every move, and sorting all edges once is cheaper.
 //!
 //! Departures. The paper packs weight and neighbour into 32 bits, leaving 8 to 10 for weights. Here an arc is its
 //! neighbour and one number of 64 bits, weight before edge id, so the smallest follows the order `(weight, edge id)`

@@ -104,6 +104,17 @@ fn prefetch_cells(ballot: Ballot, batch: &[u64]) {
     }
 }
 
+/// One bit for each of up to 64 edges: whether an end of it is outside the set whose bits these are.
+#[inline(never)]
+fn outside(inside: &[u64], src: &[u32], dst: &[u32]) -> u64 {
+    let is_outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
+    let mut flags = [false; 64];
+    for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
+        *flag = is_outside(u) | is_outside(v);
+    }
+    pack_flags(&flags)
+}
+
 impl List {
     pub(super) fn edges(&self) -> Words<'_> {
         Words(&self.words)
@@ -206,17 +217,12 @@ impl List {
         ballots: Ballots,
     ) -> Result<Self> {
         let block = contest.block();
-        let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
         let (src, dst) = (contest.graph.sources().par_chunks(block), contest.graph.targets().par_chunks(block));
         let find = |(number, (src, dst)): (usize, (&[u32], &[u32]))| {
             contest.watch.check()?;
             let mut found = Vec::new();
             for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
-                let mut flags = [false; 64];
-                for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-                    *flag = outside(u) | outside(v);
-                }
-                let mut left = pack_flags(&flags);
+                let mut left = outside(inside, src, dst);
                 while left != 0 {
                     let bit = left.trailing_zeros() as usize;
                     let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
