@@ -64,8 +64,8 @@ impl Forest {
         tasks.into_par_iter().for_each(|(first, part, ids)| {
             let mut ids = ids.iter_mut();
             for (marks, first) in part.chunks(64).zip((first..).step_by(64)) {
-                let mut flags = [false; 64];
-                flags.iter_mut().zip(marks).for_each(|(flag, &mark)| *flag = mark != 0);
+                let mut flags = [0; 64];
+                flags[..marks.len()].copy_from_slice(marks);
                 let mut left = pack_flags(&flags);
                 while left != 0 {
                     if let Some(id) = ids.next() {

@@ -318,15 +318,15 @@ impl<K: Key> Keys<'_, K> {
     #[inline(never)]
     pub(crate) fn at_most(&self, edges: std::ops::Range<usize>, last: K::Ranked) -> u64 {
         let (map, key, e) = (self.map, self.at(K::edge(last) as usize), K::edge(last) as usize);
-        let mut flags = [false; 64];
+        let mut flags = [0; 64];
         match <&[K; 64]>::try_from(&self.bits[edges.clone()]) {
             Ok(bits) if edges.end <= e => {
-                flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = bits.transform(&map) <= key);
+                flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = u8::from(bits.transform(&map) <= key));
             }
             Ok(bits) if edges.start > e => {
-                flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = bits.transform(&map) < key);
+                flags.iter_mut().zip(bits).for_each(|(flag, bits)| *flag = u8::from(bits.transform(&map) < key));
             }
-            _ => flags.iter_mut().zip(edges).for_each(|(flag, e)| *flag = self.ranked(e) <= last),
+            _ => flags.iter_mut().zip(edges).for_each(|(flag, e)| *flag = u8::from(self.ranked(e) <= last)),
         }
         pack_flags(&flags)
     }
@@ -338,12 +338,12 @@ impl<K: Key> Keys<'_, K> {
     }
 }
 
-/// One bit for each flag, the first the lowest.
+/// One bit for each flag of 0 or 1, the first the lowest.
 #[inline(always)]
-pub(crate) fn pack_flags(flags: &[bool; 64]) -> u64 {
+pub(crate) fn pack_flags(flags: &[u8; 64]) -> u64 {
     let mut word = 0;
     for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        let bytes = u64::from_le_bytes(*eight);
         // The product gathers the lowest bit of every byte in the topmost byte.
         word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
     }

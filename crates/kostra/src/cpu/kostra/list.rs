@@ -108,9 +108,9 @@ fn prefetch_cells(ballot: Ballot, batch: &[u64]) {
 #[inline(never)]
 fn outside(inside: &[u64], src: &[u32], dst: &[u32]) -> u64 {
     let is_outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
-    let mut flags = [false; 64];
+    let mut flags = [0; 64];
     for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-        *flag = is_outside(u) | is_outside(v);
+        *flag = u8::from(is_outside(u) | is_outside(v));
     }
     pack_flags(&flags)
 }

@@ -154,9 +154,9 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
 /// One bit for each of up to 64 edges: whether it joins two trees.
 #[inline(never)]
 fn joining_of(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
-    let mut flags = [false; 64];
+    let mut flags = [0; 64];
     for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-        *flag = labels[u as usize] != labels[v as usize];
+        *flag = u8::from(labels[u as usize] != labels[v as usize]);
     }
     pack_flags(&flags)
 }
