@@ -11,6 +11,9 @@ use crate::error::Result;
 use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
 use crate::weight::{Key, pack_flags};
 
+/// Of 64 edges, so many are looked at one by one; more are looked at all together.
+const MANY: u32 = 16;
+
 /// The upper half of a word.
 const UPPER: u64 = !0 << 32;
 
@@ -104,15 +107,35 @@ fn prefetch_cells(ballot: Ballot, batch: &[u64]) {
     }
 }
 
-/// One bit for each of up to 64 edges: whether an end of it is outside the set whose bits these are.
+/// One bit for each of up to 64 edges: whether it joins two trees.
 #[inline(never)]
-fn outside(inside: &[u64], src: &[u32], dst: &[u32]) -> u64 {
-    let is_outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
+pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     let mut flags = [0; 64];
     for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-        *flag = u8::from(is_outside(u) | is_outside(v));
+        *flag = u8::from(labels[u as usize] != labels[v as usize]);
     }
     pack_flags(&flags)
+}
+
+/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`.
+#[inline(never)]
+fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
+    let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
+    let mut flags = [0; 64];
+    for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
+        *flag = u8::from(outside(u) | outside(v));
+    }
+    let mut bits = pack_flags(&flags);
+    if bits.count_ones() > MANY {
+        return joining(labels, src, dst);
+    }
+    let mut left = bits;
+    while left != 0 {
+        let bit = left.trailing_zeros() as usize;
+        bits ^= u64::from(labels[src[bit] as usize] == labels[dst[bit] as usize]) << bit;
+        left &= left - 1;
+    }
+    bits
 }
 
 impl List {
@@ -222,14 +245,12 @@ impl List {
             contest.watch.check()?;
             let mut found = Vec::new();
             for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
-                let mut left = outside(inside, src, dst);
+                let mut left = leaving(inside, labels, src, dst);
                 while left != 0 {
                     let bit = left.trailing_zeros() as usize;
+                    let e = number * block + 64 * few + bit;
                     let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
-                    if u != v {
-                        let e = number * block + 64 * few + bit;
-                        found.extend([join(u, v), contest.short(e) | e as u64]);
-                    }
+                    found.extend([join(u, v), contest.short(e) | e as u64]);
                     left &= left - 1;
                 }
             }

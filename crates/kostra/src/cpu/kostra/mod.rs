@@ -45,7 +45,7 @@ mod round;
 use rayon::prelude::*;
 
 use self::contest::{Cells, Contest};
-use self::list::{List, Whole};
+use self::list::{List, Whole, joining};
 use self::round::compose;
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -54,7 +54,7 @@ use crate::graph::Graph;
 use crate::mix::mix;
 use crate::par;
 use crate::run::{Run, Stats};
-use crate::weight::{AnyKeys, Key, Keys, pack_flags};
+use crate::weight::{AnyKeys, Key, Keys};
 
 pub(crate) fn knob(name: &str, default: f64) -> f64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -120,11 +120,11 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
         let mut complete = 0;
         let (labels, trees) = work.round(&Whole { src, dst }, n, &mut complete)?;
         work.clear(trees);
-        let mut joining = Buffer::zeroed(m.div_ceil(64))?;
+        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let labels: &[u32] = &labels;
-        let counts = work.contest.select(&mut joining, |edges| joining_of(labels, &src[edges.clone()], &dst[edges]))?;
+        let counts = work.contest.select(&mut selected, |edges| joining(labels, &src[edges.clone()], &dst[edges]))?;
         work.timer.lap("select", n, m);
-        let list = List::selected(&work.contest, &joining, &counts, Some(labels), work.cells.ballots(threads))?;
+        let list = List::selected(&work.contest, &selected, &counts, Some(labels), work.cells.ballots(threads))?;
         work.timer.lap("extract", trees, list.len());
         work.contract(list, trees, false)?;
     } else {
@@ -149,16 +149,6 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let forest = Forest::from_marks(graph, &work.marks, work.stats);
     work.timer.lap("forest", 0, 0);
     Ok(forest)
-}
-
-/// One bit for each of up to 64 edges: whether it joins two trees.
-#[inline(never)]
-fn joining_of(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
-    let mut flags = [0; 64];
-    for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-        *flag = u8::from(labels[u as usize] != labels[v as usize]);
-    }
-    pack_flags(&flags)
 }
 
 /// The ranks of some edges, ascending.
