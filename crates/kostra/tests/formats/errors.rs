@@ -173,6 +173,29 @@ fn compressed_files_cut_short_are_noticed() {
     }
 }
 
+#[test]
+fn what_follows_compressed_data_is_told_from_damage() {
+    let folder = folder();
+    for (compression, name) in [("gz", "gzip"), ("zst", "zstd"), ("bz2", "bzip2"), ("xz", "xz")] {
+        let path = folder.path().join(format!("x.el.{compression}"));
+        kostra::write(&small(), &path).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        let with = |tail: &[u8]| read_bytes("y.el", &[&good, tail].concat(), &ReadOptions::default());
+        let text = b"\0\0\0\0junk that is longer than any header of a compressed file";
+        for junk in [&b"x"[..], text, &[0xff; 70_000]] {
+            let message = with(junk).unwrap_err().to_string();
+            let expected = format!("y.el: something else follows the end of the {name} data; cut it off");
+            assert_eq!(message, expected, "{} bytes", junk.len());
+        }
+        for zeros in [1, 4, 511, 300_000] {
+            assert_eq!(with(&vec![0; zeros]).unwrap().edges(), 4, "{name}");
+        }
+        assert_eq!(with(&[&[0; 512], &good[..]].concat()).unwrap().edges(), 8, "{name}");
+        // Many members are read one after another, not one inside the other.
+        assert_eq!(with(&good.repeat(3000)).unwrap().edges(), 4 * 3001, "{name}");
+    }
+}
+
 proptest! {
     /// Whatever bytes a file holds, reading it ends with a graph or an error.
     #[test]
