@@ -47,7 +47,13 @@ fn metis_rows_are_counted_across_blocks_and_comments() {
     let mut text = format!("% star\n{n} {}\n", n - 1);
     text += &(2..=n).map(|v| v.to_string()).collect::<Vec<_>>().join(" ");
     for v in 2..=n {
-        text += if v % 1000 == 0 { "\n% comment\n1" } else { "\n1" };
+        text += if v % 1000 == 0 {
+            "\n% comment\n1"
+        } else if v % 777 == 0 {
+            "\n  % %\n1"
+        } else {
+            "\n1"
+        };
     }
     assert!(text.find("\n1\n").unwrap() > 1 << 20);
     for threads in [1, 2, 5] {

@@ -13,8 +13,8 @@ fn the_same_graph_in_every_text_format() {
         ("pace.gr", "c comment\np tw 4 4\n1 2 4\n2 3 8\n1 3 7\n2 1 5\n"),
         (
             "a.stp",
-            "33D32945 STP File, STP Format Version 1.0\nSECTION Comment\nName \"x\"\nEND\n\nSECTION Graph\nNodes 4\nEdges 4\n\
-             E 1 2 4\nE 2 3 8\nE 1 3 7\nE 2 1 5\nEND\n\nSECTION Terminals\nTerminals 1\nT 1\nEND\n\nEOF\n",
+            "33D32945 STP File, STP Format Version 1.0\nSECTION Comment\nName \"x\"\nEND\n\nSECTION Graph\n#c\nNodes 4\nEdges 4\n\
+             # comment\nE 1 2 4\n#comment\n  # comment\nE 2 3 8\nE 1 3 7\nE 2 1 5\nEND\n\nSECTION Terminals\nTerminals 1\nT 1\nEND\n\nEOF\n",
         ),
         ("a.mtx", "%%MatrixMarket matrix coordinate integer general\n% comment\n4 4 4\n1 2 4\n2 3 8\n1 3 7\n2 1 5\n"),
         ("b.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n4 4 4\n2 1 4\n3 2 8\n3 1 7\n2 1 5\n"),
@@ -23,7 +23,10 @@ fn the_same_graph_in_every_text_format() {
         ("a.csv", "# Nodes: 4\nsource,target,weight\n0,1,4\n1,2,8\n\"0\", 2 ,7\n1,0,\"5\"\n"),
         ("b.csv", "# Nodes: 4\nname;cost;to;from\nx;4;1;0\ny;8;2;1\n\"a;\"\"b\";7;2;0\n;5;0;1\n"),
         ("a.tsv", "# Nodes: 4\n0\t1\t4\n1\t2\t8\n0\t2\t7\n1\t0\t5\n"),
-        ("a.graph", "% comment\n4 4 001\n2 4 3 7 2 5\n1 4 3 8 1 5\n% comment\n2 8 1 7\n\n"),
+        (
+            "a.graph",
+            " % comment\n4 4 001\n2 4 3 7 2 5\n \t% comment % with % more\n1 4 3 8 1 5\n% comment\n2 8 1 7\n\n",
+        ),
         ("a.pbbs", "WeightedEdgeArray\n0 1 4\n1 2 8\n0 2 7\n1 0 5\n"),
     ];
     for (name, text) in texts {
