@@ -44,3 +44,28 @@ fn sparse_ids_are_names_in_order_of_appearance() {
     let refused = read_bytes("a.gr", b"p sp 2 1\na 1 2 3\n", &sparse).unwrap_err().to_string();
     assert!(refused.contains("sparse ids are for el, csv and tsv"), "{refused}");
 }
+
+#[test]
+fn names_with_blanks_need_tables() {
+    let sparse = ReadOptions { ids: Ids::Sparse, ..Default::default() };
+    let graph = read_bytes("a.csv", b"src,dst,km\nHradec Kralove,\"a,b\",7\n", &sparse).unwrap();
+    let forest = kostra::minimum_spanning_forest(&graph).unwrap();
+    let (folder, options) = (folder(), WriteOptions::default());
+    let path = |name: &str| folder.path().join(name);
+    let written = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+
+    let refused = write_forest(&graph, &forest, path("x.forest"), &options).unwrap_err().to_string();
+    assert!(refused.contains("a file of forest lines cannot hold the vertex name \"Hradec Kralove\""), "{refused}");
+    assert!(refused.ends_with("; a table of the forest's edges (-o FILE.csv or FILE.tsv) can"), "{refused}");
+    write_forest(&graph, &forest, path("x.csv"), &options).unwrap();
+    assert_eq!(written("x.csv"), "src,dst,weight\nHradec Kralove,\"a,b\",7\n");
+
+    let labels = forest.labels(&graph);
+    let refused = write_labels(&graph, &labels, path("x.labels"), &options.watch).unwrap_err().to_string();
+    assert!(refused.contains("a file of label lines cannot hold the vertex name \"Hradec Kralove\""), "{refused}");
+    assert!(refused.ends_with("; a table (--labels FILE.csv or FILE.tsv) can"), "{refused}");
+    write_labels(&graph, &labels, path("labels.csv"), &options.watch).unwrap();
+    assert_eq!(written("labels.csv"), "vertex,label\nHradec Kralove,0\n\"a,b\",0\n");
+    write_labels(&graph, &labels, path("labels.tsv"), &options.watch).unwrap();
+    assert_eq!(written("labels.tsv"), "vertex\tlabel\nHradec Kralove\t0\na,b\t0\n");
+}
