@@ -113,17 +113,20 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
 
     #[inline(always)]
     fn take_plain_row(&mut self, weighted: bool) -> Option<(u32, u32, Option<Weight>)> {
-        let mut number = |is_last: bool, limit: u64| {
-            let number = self.digits().filter(|&number| number < limit)?;
-            (is_last || self.next_field()).then_some(number)
-        };
-        let u = number(false, u32::MAX.into())?;
-        let v = number(!weighted, u32::MAX.into())?;
-        let w = if weighted { Some(Weight::Integer(number(true, 1 << 63)? as i64)) } else { None };
+        let u = self.plain_number(u32::MAX.into(), false)?;
+        let v = self.plain_number(u32::MAX.into(), !weighted)?;
+        let w = if weighted { Some(Weight::Integer(self.plain_number(1 << 63, true)? as i64)) } else { None };
         self.at += usize::from(self.byte() == b'\r');
         let is_end = self.byte() == b'\n';
         self.at += 1;
         is_end.then_some((u as u32, v as u32, w))
+    }
+
+    /// A whole number below `limit`, with the delimiter behind it unless it is the last.
+    #[inline(always)]
+    fn plain_number(&mut self, limit: u64, is_last: bool) -> Option<u64> {
+        let number = self.digits().filter(|&number| number < limit)?;
+        (is_last || self.next_field()).then_some(number)
     }
 
     #[inline(always)]
