@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use kostra::{AnyKeys, Graph, Key, Keys, Run, Watch, Weight, Weights};
+use kostra::{AnyKeys, Error, Graph, Key, Keys, Run, Watch, Weight, Weights};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ impl Info {
 fn facts<'a>(input: &'a str, graph: &Graph, watch: &Watch) -> kostra::Result<Facts<'a>> {
     let ends = || graph.sources().par_iter().zip(graph.targets());
     watch.step("degrees", 0, 0)?;
-    let degrees = degrees(graph);
+    let degrees = degrees(graph)?;
     watch.step("pairs", 0, 0)?;
     let parallel_edges = parallel_edges(graph);
     watch.step("weights", 0, 0)?;
@@ -108,8 +108,12 @@ fn facts<'a>(input: &'a str, graph: &Graph, watch: &Watch) -> kostra::Result<Fac
     })
 }
 
-fn degrees(graph: &Graph) -> Degrees {
-    let counts: Vec<AtomicU64> = (0..graph.vertices()).into_par_iter().map(|_| AtomicU64::new(0)).collect();
+fn degrees(graph: &Graph) -> kostra::Result<Degrees> {
+    let mut counts: Vec<AtomicU64> = Vec::new();
+    // A SPEC may name more vertices than there is memory for: an error, not an abort.
+    let bytes = graph.vertices() as u64 * 8;
+    counts.try_reserve_exact(graph.vertices()).map_err(|_| Error::Memory { bytes })?;
+    counts.par_extend((0..graph.vertices()).into_par_iter().map(|_| AtomicU64::new(0)));
     // Relaxed: sums only, read after all threads have joined.
     let count = |&v: &u32| counts[v as usize].fetch_add(1, Relaxed);
     graph.sources().par_iter().zip(graph.targets()).for_each(|(u, v)| {
@@ -128,14 +132,14 @@ fn degrees(graph: &Graph) -> Degrees {
         .reduce(|| [0; CLASSES], |a, b| std::array::from_fn(|i| a[i] + b[i]));
     let used = histogram.iter().rposition(|&vertices| vertices > 0).map_or(0, |last| last + 1);
     let first = histogram.iter().position(|&vertices| vertices > 0).unwrap_or(0);
-    Degrees {
+    Ok(Degrees {
         min: degrees().min(),
         average: (!counts.is_empty()).then(|| 2.0 * graph.edges() as f64 / counts.len() as f64),
         max: degrees().max(),
         histogram: (first..used)
             .map(|i| Class { from: *range(i).start(), to: *range(i).end(), vertices: histogram[i] })
             .collect(),
-    }
+    })
 }
 
 /// The class of a degree: its number of binary digits.
@@ -248,7 +252,7 @@ mod tests {
     fn loops_count_twice_and_repeats_count_once_each() {
         let graph =
             Graph::from_edges(5, &[0, 1, 0, 3, 3], &[1, 0, 1, 3, 3], &[1.5f32, -0.1, 2.0, 0.0, 9.0]).expect("a graph");
-        let degrees = degrees(&graph);
+        let degrees = degrees(&graph).expect("memory");
         assert_eq!((degrees.min, degrees.max, degrees.average), (Some(0), Some(4), Some(2.0)));
         let classes: Vec<_> = degrees.histogram.iter().map(|c| (c.from, c.to, c.vertices)).collect();
         assert_eq!(classes, [(0, 0, 2), (1, 1, 0), (2, 3, 2), (4, 7, 1)]);
@@ -260,7 +264,7 @@ mod tests {
     #[test]
     fn a_graph_without_vertices_has_no_degrees() {
         let graph = Graph::from_edges(0, &[], &[], Weights::Unit).expect("a graph");
-        let degrees = degrees(&graph);
+        let degrees = degrees(&graph).expect("memory");
         assert!(degrees.min.is_none() && degrees.average.is_none() && degrees.histogram.is_empty());
         assert_eq!(degrees.histogram_text(), "");
     }

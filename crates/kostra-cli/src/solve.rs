@@ -53,7 +53,7 @@ pub(crate) struct Solve {
     /// Solve N times and show each time
     #[arg(long, value_name = "N", default_value = "1", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     repeat: usize,
-    /// Write lines `vertex tree`; trees are numbered by their smallest vertex
+    /// Write lines `vertex tree`, or a table to .csv or .tsv; trees are numbered by their smallest vertex
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Show what the algorithm counted

@@ -420,3 +420,15 @@ mod unix {
         assert_eq!(String::from_utf8_lossy(&out.get_output().stderr).lines().count(), 1);
     }
 }
+
+/// A SPEC of billions of vertices costs nothing until something is counted for each.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_memory_cannot_hold_is_refused_in_one_line() {
+    for command in ["info", "solve"] {
+        let limited = format!("ulimit -v 8000000 && exec \"$0\" {command} er:n=4294967295,degree=0 --threads 2");
+        let out = Command::new("sh").args(["-c", &limited, env!("CARGO_BIN_EXE_kostra")]).assert().code(1).stdout("");
+        let message = String::from_utf8_lossy(&out.get_output().stderr).into_owned();
+        assert!(message.starts_with("kostra: not enough memory: ") && message.lines().count() == 1, "{message}");
+    }
+}

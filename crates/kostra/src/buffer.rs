@@ -4,6 +4,7 @@
 //! new memory ran at 1.5 GB/s in small pages and at 5 GB/s in pages of 2 MiB. So large arrays are anonymous maps for which
 //! huge pages are asked. They take memory only where they are written: room that is never used costs nothing.
 
+use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
@@ -13,6 +14,15 @@ use crate::error::{Error, Result};
 
 /// Bytes from which an array is a map of its own: two huge pages, so that at least one lies whole inside.
 const LARGE: usize = 4 << 20;
+
+/// Fails when the system will not even promise so much memory. Without the question, the process would be aborted.
+pub(crate) fn check_room(bytes: u64) -> Result<()> {
+    let mut probe = Vec::<u8>::new();
+    let is_promised = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+    // Or the compiler removes a reservation that nobody uses.
+    black_box(&probe);
+    if is_promised { Ok(()) } else { Err(Error::Memory { bytes }) }
+}
 
 /// An array of zeros to be filled: a vector where it is small, an anonymous map in huge pages where it is large.
 ///
@@ -101,6 +111,7 @@ mod tests {
     fn what_no_memory_can_hold_is_an_error() {
         for len in [usize::MAX, usize::MAX / 8, 1 << 58] {
             assert!(matches!(Buffer::<u64>::zeroed(len), Err(Error::Memory { .. })), "{len}");
+            assert!(matches!(check_room(len as u64), Err(Error::Memory { .. })), "{len}");
         }
     }
 }

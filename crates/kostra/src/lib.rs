@@ -43,9 +43,14 @@ pub fn minimum_spanning_forest(graph: &Graph) -> Result<Forest> {
     solve(graph, &Run::default())
 }
 
+/// What solvers take beside the graph, for the smallest edge of every tree at least. Vertices without edges are not in the
+/// graph's own arrays, so this may be the first time that they take memory.
+const BYTES_PER_VERTEX: u64 = 16;
+
 /// The spanning forest that `run` asks for.
 pub fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
     run.watch().check()?;
+    buffer::check_room(graph.vertices() as u64 * BYTES_PER_VERTEX)?;
     match run.device() {
         Device::Auto | Device::Cpu => cpu::solve(graph, run),
     }

@@ -24,10 +24,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use crate::buffer::check_room;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys, Weight};
+
+/// What the levels take at the least; a graph without edges holds no array of its vertices.
+const BYTES_PER_VERTEX: u64 = 16;
 
 /// Edges between two looks at the watch, which is a few milliseconds; also the share of work of a thread.
 const BLOCK: usize = 1 << 16;
@@ -121,6 +125,7 @@ fn why(chosen: &Edge, better: &Edge, maximum: bool) -> &'static str {
 /// [`Error::Flaw`](crate::Error::Flaw) says what is wrong; [`Error::Cancelled`](crate::Error::Cancelled) that the watch
 /// stopped the proof.
 pub fn verify(graph: &Graph, edges: &[u32], maximum: bool, watch: &Watch) -> Result<()> {
+    check_room(graph.vertices() as u64 * BYTES_PER_VERTEX)?;
     let members = check_members(graph, edges)?;
     match graph.keys(maximum) {
         AnyKeys::Narrow(keys) => with_keys(graph, keys, edges, &members, maximum, watch),

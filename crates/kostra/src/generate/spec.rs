@@ -1,10 +1,10 @@
 //! The text of a SPEC: `kind:key=value,...`, checked before anything is drawn.
 
-use std::hint::black_box;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::weights::WeightRule;
+use crate::buffer::check_room;
 use crate::error::{Error, Result};
 
 /// The kinds, each with its own keys.
@@ -131,15 +131,8 @@ impl<'a> Spec<'a> {
         Ok(count)
     }
 
-    /// Fails when the system will not even promise so much memory. Without the question the process would be aborted.
+    /// Fails when the system will not even promise so much memory.
     pub(super) fn room(&self, bytes: u64) -> Result<()> {
-        let mut probe = Vec::<u8>::new();
-        let promised = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
-        // Or the compiler removes a reservation that nobody uses.
-        black_box(&probe);
-        if promised {
-            return Ok(());
-        }
-        Err(self.fail(format!("this needs about {} GB of memory, more than there is", bytes.div_ceil(1_000_000_000))))
+        check_room(bytes).map_err(|error| self.fail(error.to_string()))
     }
 }

@@ -1,6 +1,7 @@
 //! The four compressions that files come in, known by their first bytes or their extension.
 
-use std::io::{self, BufReader, Read, Write};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// Bytes that a thread compresses at a time. What is begun is finished also when the writing is stopped, so it is less
@@ -62,12 +63,22 @@ impl Compression {
 
     /// Decompresses; several members or frames one after another are one file.
     pub(super) fn reader(self, file: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
-            Self::Zstd => Box::new(zstd::Decoder::new(file)?),
-            Self::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(file)),
-            Self::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
-        })
+        let member = Member::new(self, BufReader::with_capacity(1 << 17, file))?;
+        Ok(Box::new(Members { compression: self, member: Some(member) }))
+    }
+
+    /// Whether another member may begin so, as far as the bytes go: like a file, or in zstd with a frame to be skipped.
+    fn begins(self, bytes: &[u8]) -> bool {
+        let is_like = |magic: &[u8]| bytes.iter().zip(magic).all(|(a, b)| a == b);
+        match self {
+            Self::Gzip => is_like(&[0x1f, 0x8b]),
+            Self::Zstd => {
+                is_like(&[0x28, 0xb5, 0x2f, 0xfd])
+                    || matches!(bytes, [first @ 0x50..=0x5f, ..] if is_like(&[*first, 0x2a, 0x4d, 0x18]))
+            }
+            Self::Bzip2 => is_like(b"BZh"),
+            Self::Xz => is_like(b"\xfd7zXZ\0"),
+        }
     }
 
     /// Compresses what `write` writes.
@@ -103,6 +114,98 @@ impl Compression {
             }
         }
         Ok(())
+    }
+}
+
+type File = BufReader<Box<dyn Read + Send>>;
+
+/// One compressed stream, from its header to its end and not a byte further.
+enum Member {
+    Gzip(flate2::bufread::GzDecoder<File>),
+    Zstd(zstd::Decoder<'static, File>),
+    Bzip2(bzip2::bufread::BzDecoder<File>),
+    Xz(liblzma::bufread::XzDecoder<File>),
+}
+
+impl Member {
+    fn new(compression: Compression, file: File) -> io::Result<Self> {
+        Ok(match compression {
+            Compression::Gzip => Self::Gzip(flate2::bufread::GzDecoder::new(file)),
+            Compression::Zstd => Self::Zstd(zstd::Decoder::with_buffer(file)?.single_frame()),
+            Compression::Bzip2 => Self::Bzip2(bzip2::bufread::BzDecoder::new(file)),
+            Compression::Xz => Self::Xz(liblzma::bufread::XzDecoder::new(file)),
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Gzip(member) => member.read(buffer),
+            Self::Zstd(member) => member.read(buffer),
+            Self::Bzip2(member) => member.read(buffer),
+            Self::Xz(member) => member.read(buffer),
+        }
+    }
+
+    fn into_file(self) -> File {
+        match self {
+            Self::Gzip(member) => member.into_inner(),
+            Self::Zstd(member) => member.finish(),
+            Self::Bzip2(member) => member.into_inner(),
+            Self::Xz(member) => member.into_inner(),
+        }
+    }
+}
+
+/// The members of a file. Between and behind them may be zeros, with which some programs fill up blocks.
+struct Members {
+    compression: Compression,
+    /// The one that is read; none at the end.
+    member: Option<Member>,
+}
+
+impl Read for Members {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            self.member = self.next_member()?;
+        }
+        Ok(0)
+    }
+}
+
+impl Members {
+    fn next_member(&mut self) -> io::Result<Option<Member>> {
+        let Some(mut file) = self.member.take().map(Member::into_file) else { return Ok(None) };
+        loop {
+            let bytes = file.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+            match &bytes[zeros..] {
+                [] => file.consume(zeros),
+                rest if self.compression.begins(rest) => {
+                    file.consume(zeros);
+                    return Member::new(self.compression, file).map(Some);
+                }
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, Junk)),
+            }
+        }
+    }
+}
+
+/// Something stands behind the end of the compressed data.
+#[derive(Debug)]
+pub(super) struct Junk;
+
+impl std::error::Error for Junk {}
+
+impl fmt::Display for Junk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("something else follows")
     }
 }
 

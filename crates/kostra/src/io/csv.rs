@@ -11,7 +11,7 @@ use super::Ids;
 use super::edge_list::{intern, needs_count, put_vertex, read_comments};
 use super::edges::{Edges, Lines, Then, parse};
 use super::scan::{Cursor, Line, parse_weight, shown};
-use super::sink::{Sink, Stop, put_weight};
+use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -133,6 +133,14 @@ struct Table<const DELIMITER: u8> {
 impl<const DELIMITER: u8> Lines<DELIMITER> for Table<DELIMITER> {
     #[inline(always)]
     fn line(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<Then> {
+        let Columns { source, target, weight } = self.columns;
+        if (source, target, weight.unwrap_or(2)) == (0, 1, 2)
+            && self.ids == Ids::Dense
+            && let Some((u, v, w)) = cursor.plain_row(weight.is_some())
+        {
+            part.push(u, v, w);
+            return Ok(Then::Next);
+        }
         if cursor.at_line_end() {
             return cursor.end_line().map(|()| Then::Next);
         }
@@ -140,7 +148,6 @@ impl<const DELIMITER: u8> Lines<DELIMITER> for Table<DELIMITER> {
             cursor.skip_line();
             return Ok(Then::Next);
         }
-        let Columns { source, target, weight } = self.columns;
         let last = source.max(target).max(weight.unwrap_or(0));
         let (mut u, mut v, mut w) = (0, 0, None);
         for column in 0..=last {
@@ -233,6 +240,17 @@ pub(super) fn write(graph: &Graph, delimiter: u8, sink: &mut Sink) -> Result<(),
             text.push(delimiter);
             put_weight(text, graph.weights(), e);
         }
+        text.push(b'\n');
+    })
+}
+
+/// Writes a table of the vertices and their labels.
+pub(super) fn write_labels(graph: &Graph, labels: &[u32], delimiter: u8, sink: &mut Sink) -> Result<(), Stop> {
+    sink.bytes(&[&b"vertex"[..], &[delimiter], b"label\n"].concat())?;
+    sink.lines(labels.len(), |text, v| {
+        put_cell(text, graph, v as u32, delimiter);
+        text.push(delimiter);
+        put(text, labels[v]);
         text.push(b'\n');
     })
 }

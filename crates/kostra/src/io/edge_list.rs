@@ -99,7 +99,7 @@ pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), S
     if needs_count(graph) {
         sink.text(&format!("# Nodes: {} Edges: {}\n", graph.vertices(), graph.edges()))?;
     }
-    check_names(graph, path)?;
+    check_names(graph, path, "an edge list", "csv and tsv")?;
     sink.lines(graph.edges(), |text, e| {
         put_edge(text, graph, e);
         text.push(b'\n');
@@ -126,17 +126,18 @@ pub(super) fn put_vertex(text: &mut Vec<u8>, graph: &Graph, v: u32) {
     }
 }
 
-/// Names with blanks, or that look like comments, would not be read back.
-pub(super) fn check_names(graph: &Graph, path: &Path) -> Result<(), Stop> {
+/// Refuses names with blanks, or that look like comments: they would not be read back. `format` is what cannot hold
+/// them and `instead` what can.
+pub(super) fn check_names(graph: &Graph, path: &Path, format: &'static str, instead: &'static str) -> Result<()> {
     let Some(names) = graph.names() else { return Ok(()) };
     let is_bad = |name: &[u8]| matches!(name, [] | [b'#' | b'%', ..]) || name.iter().any(u8::is_ascii_whitespace);
     match (0..names.len() as u32).map(|v| names.at(v)).find(|name| is_bad(name)) {
         None => Ok(()),
-        Some(name) => Err(Stop::Other(Error::CannotHold {
+        Some(name) => Err(Error::CannotHold {
             file: path.display().to_string(),
-            format: "an edge list",
+            format,
             what: format!("the vertex name {}", super::scan::shown(name)),
-            instead: "csv and tsv",
-        })),
+            instead,
+        }),
     }
 }

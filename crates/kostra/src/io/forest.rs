@@ -74,7 +74,7 @@ impl Chosen<'_> {
 
 /// Writes the forest's lines in edge-id order.
 pub(super) fn write(graph: &Graph, forest: &Forest, path: &Path, sink: &mut Sink) -> Result<(), Stop> {
-    check_names(graph, path)?;
+    check_names(graph, path, "a file of forest lines", "a table of the forest's edges (-o FILE.csv or FILE.tsv)")?;
     sink.lines(forest.len(), |text, i| {
         let e = forest.edges()[i];
         let (u, v) = graph.endpoints(e as usize);
@@ -89,9 +89,9 @@ pub(super) fn write(graph: &Graph, forest: &Forest, path: &Path, sink: &mut Sink
     })
 }
 
-/// Writes a line `vertex label` per vertex.
+/// Writes a line `vertex label` per vertex, between blanks.
 pub(super) fn write_labels(graph: &Graph, labels: &[u32], path: &Path, sink: &mut Sink) -> Result<(), Stop> {
-    check_names(graph, path)?;
+    check_names(graph, path, "a file of label lines", "a table (--labels FILE.csv or FILE.tsv)")?;
     sink.lines(labels.len(), |text, v| {
         put_vertex(text, graph, v as u32);
         text.push(b' ');

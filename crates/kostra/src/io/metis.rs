@@ -1,5 +1,5 @@
 //! METIS `.graph`: a header `n m [fmt [ncon]]`, then a line per vertex with its neighbours, counted from 1, each followed
-//! by the edge's weight where `fmt` says so. Lines that begin with `%` are comments.
+//! by the edge's weight where `fmt` says so. Lines whose first character that is no blank is `%` are comments.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let Some(line) = source.next_line()? else {
             return Err(source.error("no header (\"VERTICES EDGES [FORMAT]\"); the file is empty or cut short"));
         };
-        if !line.starts_with(b"%") && !Words::new(&line).at_line_end() {
+        if !line.trim_ascii_start().starts_with(b"%") && !Words::new(&line).at_line_end() {
             break line;
         }
     };
@@ -79,6 +79,7 @@ impl Lines for Rows {
 
     #[inline(always)]
     fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
+        cursor.skip_blanks();
         if cursor.byte() == b'%' {
             cursor.skip_line();
             return Ok(Then::Next);

@@ -378,11 +378,15 @@ pub fn read_forest(graph: &Graph, path: impl AsRef<Path>, watch: &Watch) -> Resu
     forest::read(graph, &mut source)
 }
 
-/// Writes a line `vertex label` per vertex, with names where the graph has them.
+/// Writes a line `vertex label` per vertex, with names where the graph has them; to `.csv` and `.tsv` a table with a header.
 pub fn write_labels(graph: &Graph, labels: &[u32], path: impl AsRef<Path>, watch: &Watch) -> Result<()> {
     let path = path.as_ref();
     let (_, compression) = Compression::split_name(path);
-    write_file(path, compression, watch, |sink| forest::write_labels(graph, labels, path, sink))
+    write_file(path, compression, watch, |sink| match Format::of_name(path) {
+        Some(Format::Csv) => csv::write_labels(graph, labels, b',', sink),
+        Some(Format::Tsv) => csv::write_labels(graph, labels, b'\t', sink),
+        _ => forest::write_labels(graph, labels, path, sink),
+    })
 }
 
 /// Writes a line `vertex name` per vertex: what [`Ids::Sparse`] replaced.

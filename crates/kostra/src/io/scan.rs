@@ -99,6 +99,36 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
         more
     }
 
+    /// The line of a table that is nothing but two vertex ids and, if `weighted`, a whole number, as most are; the cursor is
+    /// then behind it, else where it was.
+    #[inline(always)]
+    pub(super) fn plain_row(&mut self, weighted: bool) -> Option<(u32, u32, Option<Weight>)> {
+        let start = self.at;
+        let row = self.take_plain_row(weighted);
+        if row.is_none() {
+            self.at = start;
+        }
+        row
+    }
+
+    #[inline(always)]
+    fn take_plain_row(&mut self, weighted: bool) -> Option<(u32, u32, Option<Weight>)> {
+        let u = self.plain_number(u32::MAX.into(), false)?;
+        let v = self.plain_number(u32::MAX.into(), !weighted)?;
+        let w = if weighted { Some(Weight::Integer(self.plain_number(1 << 63, true)? as i64)) } else { None };
+        self.at += usize::from(self.byte() == b'\r');
+        let is_end = self.byte() == b'\n';
+        self.at += 1;
+        is_end.then_some((u as u32, v as u32, w))
+    }
+
+    /// A whole number below `limit`, with the delimiter behind it unless it is the last.
+    #[inline(always)]
+    fn plain_number(&mut self, limit: u64, is_last: bool) -> Option<u64> {
+        let number = self.digits().filter(|&number| number < limit)?;
+        (is_last || self.next_field()).then_some(number)
+    }
+
     #[inline(always)]
     fn ends_field(&self, byte: u8) -> bool {
         byte <= b' ' || byte == DELIMITER
@@ -335,6 +365,29 @@ mod tests {
         says("", 0, 9, "missing");
         says("1.5", 0, 9, "where a vertex id belongs");
         says("7a", 0, 9, "\"7a\"");
+    }
+
+    #[test]
+    fn plain_rows_are_taken_whole_or_not_at_all() {
+        let row = |line: &str, weighted| {
+            let text = padded(line);
+            let mut cursor = Cursor::<b','>::new(&text);
+            let row = cursor.plain_row(weighted);
+            (row, cursor.at)
+        };
+        let weight = |w| Some(Weight::Integer(w));
+        assert_eq!(row("1,22,333", true), (Some((1, 22, weight(333))), 9));
+        assert_eq!(row("1,22\r", false), (Some((1, 22, None)), 6));
+        assert_eq!(row("4294967294,0,9223372036854775807", true).0, Some((4294967294, 0, weight(i64::MAX))));
+        for line in
+            ["", "#", "1", "1,", "1,2", "1,2,", "1,2,-3", "1,2,3.5", " 1,2,3", "1, 2,3", "1,2,3 ", "1,2,3,4", "x,2,3"]
+        {
+            assert_eq!(row(line, true), (None, 0), "{line}");
+        }
+        for line in ["4294967295,2", "1,4294967295", "1,2,3", "1,2\r3", "\"1\",2"] {
+            assert_eq!(row(line, false), (None, 0), "{line}");
+        }
+        assert_eq!(row("1,2,9223372036854775808", true), (None, 0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
-use super::compression::Compression;
+use super::compression::{Compression, Junk};
 use super::scan::PADDING;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
@@ -35,7 +35,7 @@ pub(super) struct Source {
     pending: Vec<u8>,
     taken: usize,
     ended: bool,
-    /// Bytes, lines, and lines that are no comments (in formats where those begin with `%`), taken so far.
+    /// Bytes, lines, and lines that are no comments (in formats where those begin with `%`, blanks aside), taken so far.
     offset: u64,
     lines: u64,
     rows: u64,
@@ -181,11 +181,15 @@ impl Source {
         match self.compression {
             // The system's own errors have a number; everything else is the decompressor's.
             Some(compression) if source.raw_os_error().is_none() => {
+                let name = compression.name();
+                if source.get_ref().is_some_and(|error| error.is::<Junk>()) {
+                    return self.error(format!("something else follows the end of the {name} data; cut it off"));
+                }
                 let what = match source.kind() {
                     io::ErrorKind::UnexpectedEof => "cut short".into(),
                     _ => format!("damaged ({source})"),
                 };
-                self.error(format!("the {} data is {what}; get the file again", compression.name()))
+                self.error(format!("the {name} data is {what}; get the file again"))
             }
             _ => Error::Io { file: self.name(), source },
         }
@@ -241,7 +245,7 @@ impl Source {
         let len = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
         self.take(len);
         self.lines += 1;
-        self.rows += u64::from(!text.starts_with(b"%"));
+        self.rows += u64::from(!text.trim_ascii_start().starts_with(b"%"));
         Ok(Some(text))
     }
 
@@ -280,7 +284,7 @@ impl Source {
         block[len..len + PADDING].fill(b'\n');
         let text = &block[..len];
         let lines = memchr::memchr_iter(b'\n', text).count() as u64;
-        let comments = memchr::memmem::find_iter(text, b"\n%").count() as u64 + u64::from(text[0] == b'%');
+        let comments = memchr::memchr_iter(b'%', text).filter(|&at| begins_line(&text[..at])).count() as u64;
         let place = Place { len: len + PADDING, line: self.lines, row: self.rows };
         self.lines += lines;
         self.rows += lines - comments;
@@ -340,6 +344,11 @@ impl std::ops::Deref for Whole {
             Whole::Owned(bytes) => bytes,
         }
     }
+}
+
+/// Whether what follows `text` is the first of its line that is no blank.
+fn begins_line(text: &[u8]) -> bool {
+    matches!(text.iter().rev().find(|&&byte| byte != b' ' && byte != b'\t'), None | Some(b'\n'))
 }
 
 fn grow(buffer: &mut Vec<u8>, len: usize) {

@@ -17,7 +17,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let line = line.to_ascii_lowercase();
         let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         let count = match words.next() {
-            None | Some(b"obstacles" | b"#") => None,
+            None | Some([b'#', ..] | b"obstacles") => None,
             Some(b"nodes") => Some(&mut vertices),
             Some(b"edges" | b"arcs") => Some(&mut promised),
             Some(_) => break,
@@ -84,6 +84,10 @@ impl Lines for Section {
                 Ok(Then::Next)
             }
             b"" => cursor.end_line().map(|()| Then::Next),
+            [b'#', ..] => {
+                cursor.skip_line();
+                Ok(Then::Next)
+            }
             word if word.eq_ignore_ascii_case(b"end") => Ok(Then::End),
             word => Err(format!("{} is no known kind of line; an edge is \"E u v w\"", shown(word))),
         }
