@@ -90,7 +90,7 @@ impl Solve {
         self.labels.iter().try_for_each(check_writable)?;
         let loaded = self.input.load(console)?;
         let graph = &loaded.graph;
-        let ran = resolve(graph, &run);
+        let ran = resolve(&run);
         let mut prepare = Duration::ZERO;
         if ran.starts_from_csr() {
             console.watch().step("prepare", 0, 0)?;

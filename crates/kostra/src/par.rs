@@ -174,9 +174,9 @@ fn spread<T: Pod + Send + Sync>(items: &[T], other: &mut [T], digit: impl Fn(&T)
     items.par_chunks(block).zip(counts).for_each(|(part, mut next)| {
         for item in part {
             let at = &mut next[digit(item)];
-            // SAFETY: the counts cut `other` into one range for each digit of each part, as long as that part has items
-            // with that digit, and `digit` gives the same answer each time (a lie would be caught by the check).
             assert!(*at < items.len());
+            // SAFETY: `at` is inside. The counts cut `other` into one range for each digit of each part, as long as that
+            // part has items with that digit, and `digit` gives the same answer each time.
             unsafe { places.put(*at, *item) };
             *at += 1;
         }

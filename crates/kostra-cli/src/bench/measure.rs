@@ -89,7 +89,7 @@ impl Bench<'_> {
 
     /// Builds the adjacency lists if a contender starts from them: once for all, with most threads.
     fn prepare(&self, graph: &Graph, subject: &Subject) -> Result<Option<Duration>> {
-        if !subject.contenders.iter().any(|contender| resolve(graph, &contender.run).starts_from_csr()) {
+        if !subject.contenders.iter().any(|contender| resolve(&contender.run).starts_from_csr()) {
             return Ok(None);
         }
         self.console.watch().step("prepare", 0, 0)?;
@@ -116,7 +116,7 @@ impl Bench<'_> {
                 }
                 Some((first, _)) => compare(&forest, first, subject, contender)?,
             }
-            let ran = resolve(graph, &contender.run).name();
+            let ran = resolve(&contender.run).name();
             rows.push(Row { contender, ran, peak, times: Vec::new() });
             self.step()?;
         }

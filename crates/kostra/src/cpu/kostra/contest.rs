@@ -30,6 +30,7 @@ pub(super) struct Cells {
     trees: usize,
     /// As many as there are threads, or 1, which all share.
     copies: usize,
+    own: bool,
 }
 
 /// The cells that one thread offers to.
@@ -60,20 +61,22 @@ impl<'a> Ballots<'a> {
 impl Cells {
     /// Room for `len` cells.
     pub(super) fn new(len: usize) -> Result<Self> {
-        Ok(Self { cells: Buffer::zeroed(len)?, trees: 0, copies: 1 })
+        Ok(Self { cells: Buffer::zeroed(len)?, trees: 0, copies: 1, own: false })
     }
 
     /// Empty cells for so many trees.
     pub(super) fn clear(&mut self, trees: usize, threads: usize) {
         self.trees = trees;
         self.copies = if trees * threads <= self.cells.len() { threads } else { 1 };
+        self.own = self.copies == threads;
         let cells = &mut self.cells[..trees * self.copies];
         cells.par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
     }
 
-    pub(super) fn ballots(&mut self, threads: usize) -> Ballots<'_> {
-        let (trees, copies) = (self.trees, self.copies);
-        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, copies, own: copies == threads }
+    /// The cells, for all threads to offer to.
+    pub(super) fn ballots(&mut self) -> Ballots<'_> {
+        let Self { trees, copies, own, .. } = *self;
+        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, copies, own }
     }
 
     /// The smallest of all copies, in the first. `id` tells the edge at a position.
@@ -104,9 +107,9 @@ pub(super) struct Contest<'a, K> {
 }
 
 impl<'a, K: Key> Contest<'a, K> {
-    pub(super) fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, low: Option<K>, watch: &'a Watch) -> Self {
+    pub(super) fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, low: K, watch: &'a Watch) -> Self {
         let threads = if graph.edges() < par::PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
-        Self { graph, keys, low: low.unwrap_or(K::MAX), threads, watch }
+        Self { graph, keys, low, threads, watch }
     }
 
     /// How many edges of the graph one task takes: whole words of a bit set.

@@ -291,27 +291,32 @@ impl List {
             if !K::SHORT && entry >> 32 == short >> 32 { rank(entry) <= threshold } else { entry <= short }
         };
         let entries = |span: &Span| words[2 * span.start..][..2 * span.len].chunks_exact(2);
-        let mut starts: Vec<usize> =
-            self.spans.par_iter().map(|span| entries(span).filter(|edge| is_light(edge[1])).count()).collect();
+        let count = |span: &Span| entries(span).map(|edge| usize::from(is_light(edge[1]))).sum::<usize>();
+        let mut starts: Vec<usize> = self.spans.par_iter().map(count).collect();
         let counts = starts.clone();
         let mut light = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
         let list = shared(&mut light);
         let spans = self.spans.par_iter().zip(starts).zip(counts).map(|((span, start), len)| {
             contest.watch.check()?;
-            let (ballot, mut next, mut offered) = (ballots.mine(), start, start);
-            for edge in entries(span).filter(|edge| is_light(edge[1])) {
-                let (u, v) = split(edge[0]);
-                prefetch(ballot.cells, u as usize);
-                prefetch(ballot.cells, v as usize);
-                list[2 * next].store(edge[0], Relaxed);
-                list[2 * next + 1].store(edge[1], Relaxed);
-                next += 1;
-                if next == offered + BATCH {
-                    offer(contest, list, ballot, offered, next);
-                    offered = next;
+            let (ballot, mut next) = (ballots.mine(), start);
+            for few in words[2 * span.start..][..2 * span.len].chunks(2 * 64) {
+                let mut flags = [0; 64];
+                for (flag, edge) in flags.iter_mut().zip(few.chunks_exact(2)) {
+                    *flag = u8::from(is_light(edge[1]));
                 }
+                let (mut left, from) = (pack_flags(&flags), next);
+                while left != 0 {
+                    let at = 2 * left.trailing_zeros() as usize;
+                    let (u, v) = split(few[at]);
+                    prefetch(ballot.cells, u as usize);
+                    prefetch(ballot.cells, v as usize);
+                    list[2 * next].store(few[at], Relaxed);
+                    list[2 * next + 1].store(few[at + 1], Relaxed);
+                    next += 1;
+                    left &= left - 1;
+                }
+                offer(contest, list, ballot, from, next);
             }
-            offer(contest, list, ballot, offered, next);
             Ok(Span { start, len })
         });
         let spans = spans.collect::<Result<_>>()?;

@@ -33,6 +33,8 @@
 //! 64-bit keys are shortened to 32 bits for the cells, as numbers with 27 significant bits above the smallest in a sample;
 //! only where two shortened keys are equal are the keys themselves looked at.
 //!
+//! The lightest are those before a sampled place in the order `(weight, edge id)`, so equal weights are no harm.
+//!
 //! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 byte per edge, 16 per vertex and 8 more
 //! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
 //! either key width: those that the first round leaves (0.4-0.7 of all) where edges are few, about 1.8 per vertex elsewhere.
@@ -41,6 +43,8 @@
 mod contest;
 mod list;
 mod round;
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -52,16 +56,33 @@ use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::mix::mix;
-use crate::par;
+use crate::par::PARALLEL_FROM;
 use crate::run::{Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 
-pub(crate) fn knob(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
+/// Edges per vertex above which the lightest come first. Below, too few would be left out to pay for choosing them:
+/// at 2 (a grid), 3 (a triangulation) and 4 (random), filtering changed the time by about 0, -5 and -30 %.
+const FILTER_FROM: f64 = 3.2;
 
-/// Edges that are looked at to guess where a share of the lightest ends.
+/// The same for edges per tree of a list, which is cheaper to go through again. 3.2, 6 and 12 differ by less than noise.
+const FILTER_LIST_FROM: f64 = 6.0;
+
+/// The lightest edges, per vertex. 1.8 and 2.2 are alike; 1.2 loses a quarter on cliques, 3 a fifth on random graphs.
+const LIGHT: f64 = 1.8;
+
+/// Where n ln n times this are few among the edges, so many are taken instead: then they most likely connect all
+/// vertices (half would do if weights were random), and the other edges need not be looked at at all.
+const CONNECTING: f64 = 0.65;
+
+/// Few is one in so many.
+const FEW: f64 = 16.0;
+
+/// Edges that are looked at to guess where the lightest end.
 const SAMPLES: usize = 4096;
+
+/// Lists up to this long are not filtered again, and those up to the next are sorted and joined one by one.
+const SHORT: usize = 1 << 13;
+const SHORTEST: usize = 1 << 9;
 
 /// The minimum spanning forest by our own algorithm.
 pub fn kostra(graph: &Graph, run: &Run) -> Result<Forest> {
@@ -73,96 +94,36 @@ pub fn kostra(graph: &Graph, run: &Run) -> Result<Forest> {
 
 /// Enters the caller's pool once rather than for each pass; small graphs are solved before that is done.
 fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
-    if graph.edges() < par::PARALLEL_FROM {
+    if graph.edges() < PARALLEL_FROM {
         return solve(graph, keys, run);
     }
     rayon::join(|| solve(graph, keys, run), || ()).0
 }
 
-pub(crate) struct Timer(Option<std::time::Instant>);
-impl Timer {
-    pub(crate) fn new() -> Self {
-        Self(std::env::var_os("KOSTRA_TIME").map(|_| std::time::Instant::now()))
-    }
-    #[allow(clippy::print_stderr)]
-    pub(crate) fn lap(&mut self, what: &str, a: usize, b: usize) {
-        if let Some(t) = &mut self.0 {
-            eprintln!("  {what:14} {:8.3} ms  {a} {b}", t.elapsed().as_secs_f64() * 1e3);
-            *t = std::time::Instant::now();
-        }
-    }
-}
-
 fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let (n, m) = (graph.vertices(), graph.edges());
-    let (src, dst) = (graph.sources(), graph.targets());
     let sample = sample(keys, m);
-    let threads = if m < par::PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
-    let copies = if n == 0 { 1 } else { threads.min(m.div_ceil(n)).max(1) };
-    let mut work = Work {
-        contest: Contest::new(graph, keys, sample.first().map(|&r| keys.at(K::edge(r) as usize)), run.watch()),
-        cells: Cells::new(n * copies)?,
-        parent: Buffer::zeroed(n)?,
-        marks: Buffer::zeroed(m)?,
-        chosen: 0,
-        stats: run.stats(),
-        timer: Timer::new(),
-        filter_from: knob("FILTER_FROM", 3.2),
-        light: knob("LIGHT", 1.8),
-        finish_below: knob("FINISH", 128.0) as usize,
-        filter_above: knob("FILTER_ABOVE", 8192.0) as usize,
-    };
-    work.clear(n);
-    work.timer.lap("prepare", n, m);
-    if m as f64 <= work.filter_from * n as f64 {
-        work.contest.offer_all(work.cells.ballots(threads))?;
-        work.timer.lap("offer all", n, m);
-        let mut complete = 0;
-        let (labels, trees) = work.round(&Whole { src, dst }, n, &mut complete)?;
-        work.clear(trees);
-        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
-        let labels: &[u32] = &labels;
-        let counts = work.contest.select(&mut selected, |edges| joining(labels, &src[edges.clone()], &dst[edges]))?;
-        work.timer.lap("select", n, m);
-        let list = List::selected(&work.contest, &selected, &counts, Some(labels), work.cells.ballots(threads))?;
-        work.timer.lap("extract", trees, list.len());
-        work.contract(list, trees, false)?;
+    let mut work = Work::new(graph, keys, &sample, run)?;
+    if m as f64 <= FILTER_FROM * n as f64 {
+        work.solve_whole()?;
     } else {
-        let connected = 0.65 * n as f64 * (n as f64).ln();
-        let light = if connected < m as f64 / 16.0 { connected } else { work.light * n as f64 };
-        let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
-        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
-        let counts = work.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
-        work.timer.lap("select light", n, m);
-        let list = List::selected(&work.contest, &selected, &counts, None, work.cells.ballots(threads))?;
-        work.timer.lap("extract light", n, list.len());
-        let (labels, trees) = work.contract(list, n, true)?;
-        if trees > 1 {
-            let inside = giant(&labels);
-            work.timer.lap("giant", trees, n);
-            work.clear(trees);
-            let list = List::leaving(&work.contest, &inside, &labels, work.cells.ballots(threads))?;
-            work.timer.lap("extract heavy", trees, list.len());
-            work.contract(list, trees, false)?;
-        }
+        work.solve_light_first(&sample)?;
     }
-    let forest = Forest::from_marks(graph, &work.marks, work.stats);
-    work.timer.lap("forest", 0, 0);
-    Ok(forest)
+    Ok(Forest::from_marks(graph, &work.marks, work.stats))
 }
 
 /// The ranks of some edges, ascending.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
     let count = SAMPLES.min(m.div_ceil(16));
-    let place = |i: usize| if count == m { i } else { (u128::from(mix(i as u64)) * m as u128 >> 64) as usize };
+    let place = |i: usize| if count == m { i } else { ((u128::from(mix(i as u64)) * m as u128) >> 64) as usize };
     let mut sample: Vec<_> = (0..count).map(|i| keys.ranked(place(i))).collect();
     sample.sort_unstable();
     sample
 }
 
 /// A bit for every vertex in what seems to be the largest tree.
-fn giant(labels: &[u32]) -> Vec<u64> {
-    let place = |i| (u128::from(mix(i)) * labels.len() as u128 >> 64) as usize;
+fn largest(labels: &[u32]) -> Vec<u64> {
+    let place = |i| ((u128::from(mix(i)) * labels.len() as u128) >> 64) as usize;
     let mut sample: Vec<u32> = (0..1024u64).map(|i| labels[place(i)]).collect();
     sample.sort_unstable();
     let largest = sample.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0]);
@@ -174,60 +135,110 @@ fn giant(labels: &[u32]) -> Vec<u64> {
 struct Work<'a, K> {
     contest: Contest<'a, K>,
     cells: Cells,
+    /// The tree that a tree joins; itself where it is a root.
     parent: Buffer<u32>,
     /// 1 for every edge of the forest.
     marks: Buffer<u8>,
     chosen: usize,
     stats: Option<Stats>,
-    timer: Timer,
-    filter_from: f64,
-    light: f64,
-    finish_below: usize,
-    filter_above: usize,
 }
 
-impl<K: Key> Work<'_, K> {
-    /// Takes back all offers to the first trees.
-    fn clear(&mut self, trees: usize) {
-        self.cells.clear(trees, self.contest.threads);
+impl<'a, K: Key> Work<'a, K> {
+    fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, sample: &[K::Ranked], run: &'a Run) -> Result<Self> {
+        let (n, m) = (graph.vertices(), graph.edges());
+        let low = sample.first().map_or(K::MAX, |&ranked| keys.at(K::edge(ranked) as usize));
+        let contest = Contest::new(graph, keys, low, run.watch());
+        // No more memory for cells of their own than the edges would take.
+        let copies = contest.threads.min(m.div_ceil(n.max(1))).max(1);
+        Ok(Self {
+            contest,
+            cells: Cells::new(n * copies)?,
+            parent: Buffer::zeroed(n)?,
+            marks: Buffer::zeroed(m)?,
+            chosen: 0,
+            stats: run.stats(),
+        })
     }
 
-    /// Borůvka's rounds on a list whose edges have offered themselves, until none is left. Where `keep`, returns the
-    /// tree in which each tree ends, numbered from 0, and how many these are.
-    fn contract(&mut self, mut list: List, mut trees: usize, keep: bool) -> Result<(Buffer<u32>, usize)> {
+    /// A round on the whole graph, then on the edges that it leaves.
+    fn solve_whole(&mut self) -> Result<()> {
+        let graph = self.contest.graph;
+        let (n, src, dst) = (graph.vertices(), graph.sources(), graph.targets());
+        self.begin_round(n, graph.edges())?;
+        self.cells.clear(n, self.contest.threads);
+        self.contest.offer_all(self.cells.ballots())?;
+        let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
+        let labels: &[u32] = &labels;
+        let joining = |edges: Range<usize>| joining(labels, &src[edges.clone()], &dst[edges]);
+        let mut selected = Buffer::zeroed(graph.edges().div_ceil(64))?;
+        let counts = self.contest.select(&mut selected, joining)?;
+        self.cells.clear(trees, self.contest.threads);
+        let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
+        self.contract(list, trees)?;
+        Ok(())
+    }
+
+    /// The lightest edges, then those that join two of the trees so made.
+    fn solve_light_first(&mut self, sample: &[K::Ranked]) -> Result<()> {
+        let (n, m) = (self.contest.graph.vertices(), self.contest.graph.edges());
+        let connecting = CONNECTING * n as f64 * (n as f64).ln();
+        let light = if connecting * FEW < m as f64 { connecting } else { LIGHT * n as f64 };
+        let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
+        let keys = self.contest.keys;
+        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
+        let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
+        self.cells.clear(n, self.contest.threads);
+        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots())?;
+        if let Some(stats) = &mut self.stats {
+            stats.facts.push(("light edges", list.len() as f64));
+        }
+        drop(selected);
+        let (labels, trees) = self.contract(list, n)?;
+        if trees > 1 {
+            self.cells.clear(trees, self.contest.threads);
+            let list = List::leaving(&self.contest, &largest(&labels), &labels, self.cells.ballots())?;
+            self.contract(list, trees)?;
+        }
+        Ok(())
+    }
+
+    /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the tree in which
+    /// each tree ends, numbered from 0, and how many these are.
+    fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Buffer<u32>, usize)> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
+        let dense = |edges: usize, trees: usize| edges > SHORT && edges as f64 > FILTER_LIST_FROM * trees as f64;
         loop {
             let edges = list.len();
-            if let Some(stats) = &mut self.stats {
-                stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
-            }
-            self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)?;
-            if edges <= self.finish_below && trees <= 4 * self.finish_below {
+            self.begin_round(trees, edges)?;
+            if edges <= SHORTEST && trees <= 4 * SHORTEST {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
-                self.timer.lap("finish", trees, edges);
                 return Ok((compose(labels, maps), complete + sets));
             }
-            if !offered && (edges <= self.filter_above || edges as f64 <= self.filter_from * trees as f64) {
-                list.offer(&self.contest, self.cells.ballots(self.contest.threads))?;
+            if !offered && !dense(edges, trees) {
+                list.offer(&self.contest, self.cells.ballots())?;
                 offered = true;
             }
-            let (labels, live) = if offered {
+            let (labels, left) = if offered {
                 self.round(&list.edges(), trees, &mut complete)?
             } else {
-                let light = self.light * trees as f64 / edges as f64;
-                let light = list.lightest(&self.contest, light, self.cells.ballots(self.contest.threads))?;
-                self.timer.lap("lightest", trees, light.len());
-                self.contract(light, trees, true)?
+                let share = LIGHT * trees as f64 / edges as f64;
+                let light = list.lightest(&self.contest, share, self.cells.ballots())?;
+                self.contract(light, trees)?
             };
             list.gather();
-            self.clear(live);
-            offered = edges <= self.filter_above || edges as f64 <= self.filter_from * live as f64;
-            list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots(self.contest.threads)))?;
-            self.timer.lap("relabel", live, list.len());
-            if keep {
-                maps.push(labels);
-            }
-            trees = live;
+            self.cells.clear(left, self.contest.threads);
+            // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but close.
+            offered = !dense(edges, left);
+            list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
+            maps.push(labels);
+            trees = left;
         }
+    }
+
+    fn begin_round(&mut self, trees: usize, edges: usize) -> Result<()> {
+        if let Some(stats) = &mut self.stats {
+            stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
+        }
+        self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)
     }
 }

@@ -26,7 +26,6 @@ impl<K: Key> Work<'_, K> {
         let block = block(trees);
         let mut labels = Buffer::<u32>::zeroed(trees)?;
         let best: &[u64] = self.cells.merge(&self.contest, |at| edges.id(at as usize));
-        self.timer.lap("merge", trees, 0);
         let parent = shared(&mut self.parent[..trees]);
         let marks = shared(&mut self.marks);
         let hook = |first: usize| {
@@ -63,7 +62,6 @@ impl<K: Key> Work<'_, K> {
         };
         let firsts: Vec<usize> = (0..trees).step_by(block).collect();
         let counts: Vec<(usize, usize)> = firsts.par_iter().map(|&first| hook(first)).collect();
-        self.timer.lap("hook", trees, 0);
         let (mut live, mut done) = (0, *complete);
         let starts: Vec<(usize, usize)> = counts
             .into_iter()
@@ -88,7 +86,6 @@ impl<K: Key> Work<'_, K> {
                 live += u32::from(root & !complete);
             }
         });
-        self.timer.lap("number", trees, live);
         firsts.par_iter().for_each(|&first| {
             for c in first..trees.min(first + block) {
                 if let Some(ahead) = parent.get(c + AHEAD) {
@@ -100,7 +97,6 @@ impl<K: Key> Work<'_, K> {
                 }
             }
         });
-        self.timer.lap("settle", trees, live);
         Ok((labels, live))
     }
 
