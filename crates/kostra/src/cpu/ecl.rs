@@ -8,7 +8,7 @@
 //!
 //! Cost: O(m log n) at worst, as trees at least halve in each round; on most graphs little more than one pass over the
 //! edges and a few over the light ones. 20 bytes per vertex, 16 per edge on the list (1.5 n light edges where there are
-//! enough to filter) and a bit per edge. It works on edges throughout, so hubs do no harm. Prefer it where threads are
+//! enough to filter) and a byte per edge. It works on edges throughout, so hubs do no harm. Prefer it where threads are
 //! many: no step is left to one of them.
 //!
 //! Where it departs from the paper:

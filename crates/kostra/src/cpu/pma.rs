@@ -10,7 +10,7 @@
 //!
 //! - [`pma_min`] searches the row, and searches it again when the tree has swallowed what it found.
 //! - [`pma_sort`] sorts all rows first and goes on in the row from where it stood. It is for comparison: sorting rows
-//!   of which a tree reads only the beginning costs more than it saves, up to twice the time on dense graphs.
+//!   of which a tree reads only the beginning costs more than it saves, two to three times the time on dense graphs.
 //! - [`pma_hybrid`] searches in the first round and sorts in the others, which are denser. Prefer it.
 //!
 //! Why threads cannot spoil it: a tree grows on one thread, and only that thread adds vertices to it, so it always knows

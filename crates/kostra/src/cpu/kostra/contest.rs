@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::par::{self, block, shared};
+use crate::par::{self, block, prefetch, shared};
 use crate::watch::Watch;
 use crate::weight::{Key, Keys};
 
-/// How far ahead memory is asked for.
-pub(super) const AHEAD: usize = 16;
+/// How many trees ahead memory is asked for: a miss takes as long as some twenty of them.
+pub(super) const AHEAD: usize = 32;
 
 /// Edges that are handled together: all ask for memory before any of them uses it.
 pub(super) const BATCH: usize = 128;
@@ -180,8 +180,12 @@ impl<'a, K: Key> Contest<'a, K> {
         let (src, dst) = (self.graph.sources().par_chunks(block), self.graph.targets().par_chunks(block));
         src.zip(dst).enumerate().try_for_each(|(number, (src, dst))| {
             self.watch.check()?;
-            let (ballot, first) = (ballots.mine(), number * block);
+            let (ballot, first, all_src, all_dst) = (ballots.mine(), number * block, src, dst);
             for (number, (src, dst)) in src.chunks(BATCH).zip(dst.chunks(BATCH)).enumerate() {
+                let ahead = (number + 1) * BATCH..(number + 2) * BATCH;
+                for &v in all_src.get(ahead.clone()).into_iter().chain(all_dst.get(ahead)).flatten() {
+                    prefetch(ballot.cells, v as usize);
+                }
                 let edges = (first + number * BATCH..).zip(src.iter().zip(dst));
                 let cell = |e: usize, loops: bool| if loops { EMPTY } else { self.short(e) | e as u64 };
                 self.offer(ballot, edges.map(|(e, (&u, &v))| (u, v, cell(e, u == v))), |e| e);

@@ -61,8 +61,8 @@ use crate::run::{Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 
 /// Edges per vertex above which the lightest come first. Below, too few would be left out to pay for choosing them:
-/// at 2 (a grid), 3 (a triangulation) and 4 (random), filtering changed the time by about 0, -5 and -30 %.
-const FILTER_FROM: f64 = 3.2;
+/// at 2 (a grid), 3 (a triangulation) and 4 (random), filtering changed the time by about 0, -13 and -30 %.
+const FILTER_FROM: f64 = 2.5;
 
 /// The same for edges per tree of a list, which is cheaper to go through again. 3.2, 6 and 12 differ by less than noise.
 const FILTER_LIST_FROM: f64 = 6.0;
