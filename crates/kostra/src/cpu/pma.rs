@@ -180,9 +180,9 @@ impl Round<'_> {
 
 /// A gamma that suits the graph: half the square of the average degree, from 8 to 200.
 ///
-/// The paper found 8 best on roads, 5 or 6 on sparse random graphs and up to 200 at high degrees. Ours agrees: at average
-/// degrees of 2.4 and 4 anything from 3 to 14 took the same time within a tenth, and 100 a third more; at 16 and 21
-/// (random and R-MAT) 100 took a quarter less than 8. The paper's 14 on a dense R-MAT graph is the least of many equals.
+/// The paper found 8 best on roads, 5 or 6 on sparse random graphs, 14 on dense R-MAT and up to 200 at high degrees. One
+/// sweep here, on a busy machine, leaned the same way: at average degrees of 2.4 and 4 anything from 3 to 14 was alike and
+/// 100 slower; at 16 and 21 (random and R-MAT) 100 was faster than 8.
 fn suit<K: Key>(graph: &impl Adjacency<K>) -> usize {
     let degree = graph.arcs() / graph.rows().max(1);
     (degree.saturating_mul(degree) / 2).clamp(GAMMA[0], GAMMA[1])

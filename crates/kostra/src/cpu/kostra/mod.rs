@@ -135,6 +135,8 @@ fn largest(labels: &[u32]) -> Vec<u64> {
 struct Work<'a, K> {
     contest: Contest<'a, K>,
     cells: Cells,
+    /// For how many threads there may be cells.
+    copies: usize,
     /// The tree that a tree joins; itself where it is a root.
     parent: Buffer<u32>,
     /// 1 for every edge of the forest.
@@ -153,6 +155,7 @@ impl<'a, K: Key> Work<'a, K> {
         Ok(Self {
             contest,
             cells: Cells::new(n * copies)?,
+            copies,
             parent: Buffer::zeroed(n)?,
             marks: Buffer::zeroed(m)?,
             chosen: 0,
@@ -172,6 +175,8 @@ impl<'a, K: Key> Work<'a, K> {
         let joining = |edges: Range<usize>| joining(labels, &src[edges.clone()], &dst[edges]);
         let mut selected = Buffer::zeroed(graph.edges().div_ceil(64))?;
         let counts = self.contest.select(&mut selected, joining)?;
+        // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
+        self.cells = Cells::new(trees * self.copies)?;
         self.cells.clear(trees, self.contest.threads);
         let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
         self.contract(list, trees)?;
