@@ -211,7 +211,7 @@ impl<'a, K: Key> Work<'a, K> {
     /// each tree ends, numbered from 0, and how many these are.
     fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Buffer<u32>, usize)> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
-        let dense = |edges: usize, trees: usize| edges > SHORT && edges as f64 > FILTER_LIST_FROM * trees as f64;
+        let mut densest = FILTER_LIST_FROM;
         loop {
             let edges = list.len();
             self.begin_round(trees, edges)?;
@@ -219,7 +219,8 @@ impl<'a, K: Key> Work<'a, K> {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
                 return Ok((compose(labels, maps), complete + sets));
             }
-            if !offered && !dense(edges, trees) {
+            let dense = |trees: usize| edges > SHORT && edges as f64 > densest * trees as f64;
+            if !offered && !dense(trees) {
                 list.offer(&self.contest, self.cells.ballots())?;
                 offered = true;
             }
@@ -228,12 +229,18 @@ impl<'a, K: Key> Work<'a, K> {
             } else {
                 let share = LIGHT * trees as f64 / edges as f64;
                 let light = list.lightest(&self.contest, share, self.cells.ballots())?;
-                self.contract(light, trees)?
+                let (labels, left) = self.contract(light, trees)?;
+                // Light edges that join little lie close together, as equal weights in the order of ids may. A plain
+                // round at least halves the trees.
+                if left > trees / 2 {
+                    densest = f64::INFINITY;
+                }
+                (labels, left)
             };
             list.gather();
             self.cells.clear(left, self.contest.threads);
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but close.
-            offered = !dense(edges, left);
+            offered = edges <= SHORT || edges as f64 <= densest * left as f64;
             list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
             maps.push(labels);
             trees = left;
