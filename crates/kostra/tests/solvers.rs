@@ -218,3 +218,11 @@ fn large_paths_and_stars() {
     check_large(&path("falling path", falling));
     check_large(&Case::new("star", n as usize, (1..n).map(|v| (v % 3, v)), Values::U32(rising)));
 }
+
+#[test]
+fn equal_weights_with_near_ids_take_few_rounds() {
+    // The lightest edges are those of the first vertices. Filtering by them again and again took 55 rounds.
+    let graph = kostra::generate("cliques:n=50000,degree=58,weights=unit").unwrap();
+    let forest = solve(&graph, &Run::new("kostra").unwrap().with_stats(true)).unwrap();
+    assert!(forest.stats().unwrap().rounds.len() < 30);
+}
