@@ -20,6 +20,21 @@ pub(crate) fn seconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 
+/// What is said of a forest.
+#[derive(Serialize)]
+pub(crate) struct ForestReport {
+    pub(crate) edges: usize,
+    pub(crate) trees: usize,
+    pub(crate) weight: Number,
+    pub(crate) digest: String,
+}
+
+impl ForestReport {
+    pub(crate) fn new(edges: usize, trees: usize, weight: Total, digest: u64) -> Self {
+        Self { edges, trees, weight: weight.into(), digest: format!("{digest:016x}") }
+    }
+}
+
 /// A number, or the string `"inf"`, `"-inf"` or `"nan"` where JSON has no number for it.
 pub(crate) enum Number {
     /// An exact integer.

@@ -15,7 +15,7 @@ use crate::console::{Console, collide, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::{Input, Loaded};
-use crate::json::{self, Number};
+use crate::json::{self, ForestReport, Number};
 use crate::summary::Summary;
 
 const EXAMPLES: &str = "\
@@ -258,14 +258,6 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct ForestReport {
-    edges: usize,
-    trees: usize,
-    weight: Number,
-    digest: String,
-}
-
-#[derive(Serialize)]
 struct Seconds {
     read: f64,
     prepare: f64,
@@ -305,12 +297,7 @@ impl<'a> From<&Solved<'a>> for Report<'a> {
             algorithm: solved.algorithm,
             device: solved.device,
             threads: rayon::current_num_threads(),
-            forest: ForestReport {
-                edges: forest.len(),
-                trees: forest.trees(),
-                weight: forest.weight().into(),
-                digest: format!("{:016x}", forest.digest()),
-            },
+            forest: ForestReport::new(forest.len(), forest.trees(), forest.weight(), forest.digest()),
             seconds: Seconds {
                 read: json::seconds(solved.loaded.time),
                 prepare: json::seconds(solved.prepare),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use crate::graph::Graph;
-use crate::par::{block, shared};
+use crate::par::{block, shared, split};
 
 /// Arcs that a bucket of rows should hold: with what is moved about them they then fit into a core's own cache.
 const BUCKET: usize = 1 << 16;
@@ -42,19 +42,13 @@ impl Csr {
         arcs.distribute(starts, shift, shared(&mut rows), shared(&mut neighbours), shared(&mut edges));
 
         let mut offsets = vec![0u64; n + 1];
-        let (mut rest_neighbours, mut rest_edges, mut rest_rows) = (&mut neighbours[..], &mut edges[..], &rows[..]);
-        let mut tasks = Vec::with_capacity(buckets);
-        for (ends, bounds) in offsets[1..].chunks_mut(1 << shift).zip(bounds.windows(2)) {
-            let (start, len) = (bounds[0], (bounds[1] - bounds[0]) as usize);
-            let (neighbours, tail) = rest_neighbours.split_at_mut(len);
-            rest_neighbours = tail;
-            let (edges, tail) = rest_edges.split_at_mut(len);
-            rest_edges = tail;
-            let (rows, tail) = rest_rows.split_at(len);
-            rest_rows = tail;
-            tasks.push(Bucket { start, ends, rows, neighbours, edges });
-        }
-        tasks.into_par_iter().for_each_init(Vec::new, |arcs, bucket| bucket.order(arcs));
+        let lengths: Vec<usize> = bounds.windows(2).map(|bounds| (bounds[1] - bounds[0]) as usize).collect();
+        let parts = split(&mut neighbours, &lengths).into_par_iter().zip(split(&mut edges, &lengths));
+        let buckets = offsets[1..].par_chunks_mut(1 << shift).zip(bounds.par_windows(2)).zip(parts);
+        buckets.for_each_init(Vec::new, |arcs, ((ends, bounds), (neighbours, edges))| {
+            let rows = &rows[bounds[0] as usize..bounds[1] as usize];
+            Bucket { start: bounds[0], ends, rows, neighbours, edges }.order(arcs);
+        });
         Self { offsets, neighbours, edges }
     }
 

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::graph::Graph;
-use crate::par::{block, shared};
+use crate::par::{block, ones, pack_flags, shared, split};
 use crate::run::Stats;
 use crate::union_find::UnionFind;
-use crate::weight::{Total, pack_flags};
+use crate::weight::Total;
 
 /// With fewer forest edges than this, or fewer than one in so many of the graph's, sorting their ids is quicker than
 /// marking them and collecting the marks.
@@ -54,25 +54,15 @@ impl Forest {
         let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
         let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
         let mut edges = vec![0u32; counts.iter().sum()];
-        let mut tasks = Vec::with_capacity(counts.len());
-        let mut rest = &mut edges[..];
-        for (number, (part, &count)) in marks.chunks(block).zip(&counts).enumerate() {
-            let (ids, behind) = rest.split_at_mut(count);
-            rest = behind;
-            tasks.push((number * block, part, ids));
-        }
-        tasks.into_par_iter().for_each(|(first, part, ids)| {
+        let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
+        parts.for_each(|(number, (part, ids))| {
             let mut ids = ids.iter_mut();
-            for (marks, first) in part.chunks(64).zip((first..).step_by(64)) {
+            for (marks, first) in part.chunks(64).zip((number * block..).step_by(64)) {
                 let mut flags = [0; 64];
                 flags[..marks.len()].copy_from_slice(marks);
-                let mut left = pack_flags(&flags);
-                while left != 0 {
-                    if let Some(id) = ids.next() {
-                        *id = first as u32 + left.trailing_zeros();
-                    }
-                    left &= left - 1;
-                }
+                let marked = ones(pack_flags(&flags)).map(|bit| (first + bit) as u32);
+                // `ids` stands second: the end of `marked` must not take one of them.
+                marked.zip(ids.by_ref()).for_each(|(e, id)| *id = e);
             }
         });
         let weight = graph.weights().total(&edges);

@@ -1,4 +1,4 @@
-//! The parallel pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort.
+//! The pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort, bits.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -94,6 +94,17 @@ where
     total
 }
 
+/// Cuts a slice into pieces of these lengths, which add up to its own.
+pub(crate) fn split<'a, T>(mut slice: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
+    let mut pieces = Vec::with_capacity(lengths.len());
+    for &length in lengths {
+        let (piece, rest) = slice.split_at_mut(length);
+        pieces.push(piece);
+        slice = rest;
+    }
+    pieces
+}
+
 /// What `keep` makes of `0..len`, in order, without what it drops.
 pub(crate) fn pack<T: Send>(len: usize, keep: impl Fn(usize) -> Option<T> + Sync) -> Vec<T> {
     let block = block(len);
@@ -107,6 +118,28 @@ pub(crate) fn pack<T: Send>(len: usize, keep: impl Fn(usize) -> Option<T> + Sync
     let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
     parts.into_iter().for_each(|part| all.extend(part));
     all
+}
+
+/// One bit for each flag of 0 or 1, the first the lowest.
+#[inline(always)]
+pub(crate) fn pack_flags(flags: &[u8; 64]) -> u64 {
+    let mut word = 0;
+    for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
+        let bytes = u64::from_le_bytes(*eight);
+        // The product gathers the lowest bit of every byte in the topmost byte.
+        word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    word
+}
+
+/// The numbers of the bits that are set, ascending.
+#[inline(always)]
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        lowest
+    })
 }
 
 /// Places that different threads write to, each place once.

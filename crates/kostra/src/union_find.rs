@@ -1,6 +1,6 @@
-//! Disjoint sets of vertices, for one thread.
+//! Disjoint sets of vertices.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
@@ -54,7 +54,7 @@ impl UnionFind {
         let parents = shared(&mut self.parent);
         parents.par_chunks(block).enumerate().for_each(|(part, entries)| {
             for (v, entry) in (part * block..).zip(entries) {
-                // Relaxed: whether another thread has shortened the path already or not, it ends at the same root.
+                // No halving here: it could put a parent read earlier over the root that another thread has stored.
                 let mut root = v;
                 loop {
                     let parent = parents[root].load(Ordering::Relaxed) as usize;
@@ -83,6 +83,23 @@ impl UnionFind {
             };
         }
         self.parent
+    }
+}
+
+/// The root above `v`, while other threads may look for roots as well; halves the path on the way.
+///
+/// Relaxed: a thread only ever replaces a parent by one further up the same path, so all end at the same root whether
+/// they read the old or the new. The parents themselves need not be roots afterwards: keep what this returns elsewhere.
+#[inline(always)]
+pub(crate) fn root(parents: &[AtomicU32], mut v: u32) -> u32 {
+    loop {
+        let parent = parents[v as usize].load(Ordering::Relaxed);
+        let grandparent = parents[parent as usize].load(Ordering::Relaxed);
+        if parent == grandparent {
+            return parent;
+        }
+        parents[v as usize].store(grandparent, Ordering::Relaxed);
+        v = grandparent;
     }
 }
 

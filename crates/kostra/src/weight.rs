@@ -9,7 +9,7 @@ use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 
 use crate::array::Array;
-use crate::par::block;
+use crate::par::{block, pack_flags};
 
 /// The weights of a graph's edges, one per edge, in one type.
 #[derive(Debug)]
@@ -336,18 +336,6 @@ impl<K: Key> Keys<'_, K> {
     pub fn ranked(&self, e: usize) -> K::Ranked {
         self.at(e).ranked(e as u32)
     }
-}
-
-/// One bit for each flag of 0 or 1, the first the lowest.
-#[inline(always)]
-pub(crate) fn pack_flags(flags: &[u8; 64]) -> u64 {
-    let mut word = 0;
-    for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        let bytes = u64::from_le_bytes(*eight);
-        // The product gathers the lowest bit of every byte in the topmost byte.
-        word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
-    }
-    word
 }
 
 /// The keys of a graph, by width. Solvers match once and go on in code that is generic over [`Key`].

@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::measure::{Measured, Row};
 use super::suite::{Baseline, Contender, Suite};
 use crate::human;
-use crate::json::{self, Number};
+use crate::json::{self, ForestReport};
 
 /// The columns of results.csv. bench/peers adds rows of the same kind.
 const COLUMNS: &str = "graph,input,vertices,edges,weights,forest_edges,trees,weight,digest,algorithm,ran,device,threads,\
@@ -49,14 +49,6 @@ struct GraphReport<'a> {
     results: Vec<Figures<'a>>,
     #[serde(skip)]
     generated: bool,
-}
-
-#[derive(Serialize)]
-struct ForestReport {
-    edges: usize,
-    trees: usize,
-    weight: Number,
-    digest: String,
 }
 
 #[derive(Serialize)]
@@ -166,12 +158,7 @@ impl<'a> GraphReport<'a> {
             vertices: measured.vertices,
             edges: measured.edges,
             weights: measured.weights,
-            forest: ForestReport {
-                edges: measured.forest_edges,
-                trees: measured.trees,
-                weight: measured.weight.into(),
-                digest: format!("{:016x}", measured.digest),
-            },
+            forest: ForestReport::new(measured.forest_edges, measured.trees, measured.weight, measured.digest),
             seconds: GraphSeconds {
                 read: json::seconds(measured.load),
                 prepare: measured.prepare.map(json::seconds),

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::mix::mix;
-use crate::par::radix_sort;
+use crate::par::{radix_sort, split};
 use crate::run::{Run, Stats};
 use crate::union_find::UnionFind;
 use crate::watch::Watch;
@@ -208,14 +208,8 @@ fn pick<R: Pod + Send + Sync>(len: usize, watch: &Watch, at: impl Fn(usize) -> (
         )
         .collect::<Result<_>>()?;
     let mut all = vec![R::zeroed(); parts.iter().map(Vec::len).sum()];
-    let mut rest = &mut all[..];
-    let mut places = Vec::with_capacity(parts.len());
-    for part in &parts {
-        let (place, behind) = rest.split_at_mut(part.len());
-        places.push(place);
-        rest = behind;
-    }
-    places.into_par_iter().zip(parts).for_each(|(place, part)| place.copy_from_slice(&part));
+    let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
+    split(&mut all, &lengths).into_par_iter().zip(parts).for_each(|(place, part)| place.copy_from_slice(&part));
     Ok(all)
 }
 

@@ -21,7 +21,7 @@
 //! 2015.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -32,6 +32,7 @@ use crate::forest::{Forest, mark};
 use crate::graph::Graph;
 use crate::par::{Shareable, block, scan, shared};
 use crate::run::{Run, Stats};
+use crate::union_find::root;
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys};
 
@@ -215,22 +216,10 @@ fn remove_mirrored(smallest: &[u32], successors: &mut [u32], marks: &[AtomicU8])
 }
 
 /// The root of every vertex.
-///
-/// Path halving: threads only ever replace a successor by one farther up the same chain, so all find the same root
-/// whatever the others do meanwhile.
 fn propagate_colours(successors: &mut [u32]) -> Vec<u32> {
     let n = successors.len();
-    let successors: &[AtomicU32] = shared(successors);
-    let root = |mut v: u32| loop {
-        let parent = successors[v as usize].load(Relaxed);
-        let next = successors[parent as usize].load(Relaxed);
-        if next == parent {
-            return parent;
-        }
-        successors[v as usize].store(next, Relaxed);
-        v = next;
-    };
-    (0..n as u32).into_par_iter().with_min_len(block(n)).map(root).collect()
+    let successors = shared(successors);
+    (0..n as u32).into_par_iter().with_min_len(block(n)).map(|v| root(successors, v)).collect()
 }
 
 /// Replaces every colour by the number of its vertex in the next graph, and returns how many there are. Vertices without

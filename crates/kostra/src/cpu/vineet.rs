@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::forest::{Forest, mark};
 use crate::graph::Graph;
-use crate::par::{block, pack, radix_sort, scan, shared};
+use crate::par::{self, block, pack, radix_sort, scan, shared};
 use crate::run::{Run, Stats};
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys};
@@ -264,14 +264,7 @@ fn fill(
 ) -> Vec<Arc> {
     let counts: Vec<usize> = shares.par_iter().map(&count).collect();
     let mut arcs = vec![[0u64; 2]; counts.iter().sum()];
-    let mut tasks = Vec::with_capacity(shares.len());
-    let mut rest = &mut arcs[..];
-    for (share, count) in shares.iter().zip(counts) {
-        let (places, behind) = rest.split_at_mut(count);
-        rest = behind;
-        tasks.push((share, places));
-    }
-    tasks.into_par_iter().for_each(|(share, places)| write(share, places));
+    shares.par_iter().zip(par::split(&mut arcs, &counts)).for_each(|(share, places)| write(share, places));
     arcs
 }
 

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use super::points::Point;
 use super::spec::Spec;
 use crate::error::{Error, Result};
+use crate::par::split;
 use crate::watch::Watch;
 
 /// Pairs in a block: 2 MB, dealt within the cache. No graph depends on it, so tests use less to have several blocks.
@@ -159,17 +160,6 @@ fn join(n: u32, parts: Vec<Vec<u64>>) -> Result<Edges> {
         }
     });
     Ok(Edges { n, src, dst, points: None })
-}
-
-/// Cuts a slice into pieces of these lengths, which add up to its own.
-pub(super) fn split<'a, T>(mut slice: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
-    let mut pieces = Vec::with_capacity(lengths.len());
-    for &length in lengths {
-        let (piece, rest) = slice.split_at_mut(length);
-        pieces.push(piece);
-        slice = rest;
-    }
-    pieces
 }
 
 /// Counts the steps of a phase, from any thread.

@@ -3,6 +3,7 @@
 //! So any thread may draw any part of a graph, in any order, and the graph is the same. Floats are made with exact
 //! operations only, so it is the same on every machine, too.
 
+pub(super) use crate::mix::below;
 use crate::mix::mix;
 
 /// 2^64 divided by the golden ratio: steps through all 64-bit numbers, far apart.
@@ -36,12 +37,6 @@ impl Random {
     pub(super) fn at(self, index: u64) -> u64 {
         mix(self.0.wrapping_add(index.wrapping_mul(STEP)))
     }
-}
-
-/// A whole number below `n` from 64 random bits; the top bits count most. 0 when `n` is 0.
-#[inline]
-pub(super) fn below(bits: u64, n: u64) -> u64 {
-    ((u128::from(bits) * u128::from(n)) >> 64) as u64
 }
 
 /// A vertex below `n` other than `v`, from 64 random bits; `v` itself when there is no other.

@@ -10,11 +10,12 @@
 
 use rayon::prelude::*;
 
-use super::edges::{Edges, Meter, in_order, ranges, split};
+use super::edges::{Edges, Meter, in_order, ranges};
 use super::points::Point;
 use super::random::{Random, Stream, below};
 use super::spec::Spec;
 use crate::error::Result;
+use crate::par::split;
 use crate::watch::Watch;
 
 /// The share of streets that exist: many, so that most of the map is connected, but clearly fewer than all.

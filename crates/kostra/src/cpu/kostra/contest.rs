@@ -27,10 +27,12 @@ pub(super) const EMPTY: u64 = u64::MAX;
 /// takes locked instructions. So where there is room, each thread has cells of its own, which are merged at the end.
 pub(super) struct Cells {
     cells: Buffer<u64>,
+    /// For how many threads there may be cells when trees are most.
+    most: usize,
+    threads: usize,
     trees: usize,
     /// As many as there are threads, or 1, which all share.
     copies: usize,
-    own: bool,
 }
 
 /// The cells that one thread offers to.
@@ -46,37 +48,52 @@ pub(super) struct Ballot<'a> {
 pub(super) struct Ballots<'a> {
     cells: &'a [AtomicU64],
     trees: usize,
-    copies: usize,
+    /// Whether each thread has its own.
     own: bool,
 }
 
 impl<'a> Ballots<'a> {
     /// The calling thread's.
     pub(super) fn mine(&self) -> Ballot<'a> {
-        let copy = if self.copies == 1 { 0 } else { rayon::current_thread_index().unwrap_or(0) };
+        let shared = self.cells.len() == self.trees;
+        let copy = if shared { 0 } else { rayon::current_thread_index().unwrap_or(0) };
         Ballot { cells: &self.cells[copy * self.trees..][..self.trees], own: self.own }
     }
 }
 
+impl Ballot<'_> {
+    /// Asks for the cells of two trees, which will be needed soon.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, u: u32, v: u32) {
+        prefetch(self.cells, u as usize);
+        prefetch(self.cells, v as usize);
+    }
+}
+
 impl Cells {
-    /// Room for `len` cells.
-    pub(super) fn new(len: usize) -> Result<Self> {
-        Ok(Self { cells: Buffer::zeroed(len)?, trees: 0, copies: 1, own: false })
+    /// Room for so many trees, `most` times.
+    pub(super) fn new(trees: usize, most: usize, threads: usize) -> Result<Self> {
+        Ok(Self { cells: Buffer::zeroed(trees * most)?, most, threads, trees, copies: 1 })
+    }
+
+    /// Gives back what so many trees and fewer do not need.
+    pub(super) fn shrink(&mut self, trees: usize) -> Result<()> {
+        *self = Self::new(trees, self.most, self.threads)?;
+        Ok(())
     }
 
     /// Empty cells for so many trees.
-    pub(super) fn clear(&mut self, trees: usize, threads: usize) {
+    pub(super) fn clear(&mut self, trees: usize) {
         self.trees = trees;
-        self.copies = if trees * threads <= self.cells.len() { threads } else { 1 };
-        self.own = self.copies == threads;
+        self.copies = if trees * self.threads <= self.cells.len() { self.threads } else { 1 };
         let cells = &mut self.cells[..trees * self.copies];
         cells.par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
     }
 
     /// The cells, for all threads to offer to.
     pub(super) fn ballots(&mut self) -> Ballots<'_> {
-        let Self { trees, copies, own, .. } = *self;
-        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, copies, own }
+        let Self { trees, copies, threads, .. } = *self;
+        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, own: copies == threads }
     }
 
     /// The smallest of all copies, in the first. `id` tells the edge at a position.

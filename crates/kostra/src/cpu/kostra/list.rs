@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::contest::{BATCH, Ballot, Ballots, Contest};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
-use crate::weight::{Key, pack_flags};
+use crate::par::{PARALLEL_FROM, ones, pack_flags, prefetch, scan, shared};
+use crate::weight::Key;
 
 /// Of 64 edges, so many are looked at one by one; more are looked at all together.
 const MANY: u32 = 16;
@@ -97,16 +97,6 @@ fn offer<K: Key>(contest: &Contest<K>, words: &[AtomicU64], ballot: Ballot, from
     contest.offer(ballot, edges, |at| words[2 * at as usize + 1].load(Relaxed) as u32);
 }
 
-/// Asks for the cells of the trees that a batch of edges joins.
-#[inline(always)]
-fn prefetch_cells(ballot: Ballot, batch: &[u64]) {
-    for edge in batch.chunks_exact(2) {
-        let (u, v) = split(edge[0]);
-        prefetch(ballot.cells, u as usize);
-        prefetch(ballot.cells, v as usize);
-    }
-}
-
 /// One bit for each of up to 64 edges: whether it joins two trees.
 #[inline(never)]
 pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
@@ -129,16 +119,14 @@ fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     if bits.count_ones() > MANY {
         return joining(labels, src, dst);
     }
-    let mut left = bits;
-    while left != 0 {
-        let bit = left.trailing_zeros() as usize;
+    for bit in ones(bits) {
         bits ^= u64::from(labels[src[bit] as usize] == labels[dst[bit] as usize]) << bit;
-        left &= left - 1;
     }
     bits
 }
 
 impl List {
+    /// The words, taken out once: looking into the buffer each time would check its alignment.
     pub(super) fn edges(&self) -> Words<'_> {
         Words(&self.words)
     }
@@ -202,8 +190,7 @@ impl List {
                     if let Some(labels) = labels {
                         (u, v) = (labels[u as usize], labels[v as usize]);
                     }
-                    prefetch(ballot.cells, u as usize);
-                    prefetch(ballot.cells, v as usize);
+                    ballot.prefetch(u, v);
                     list[2 * next].store(join(u, v), Relaxed);
                     list[2 * next + 1].store(contest.short(e as usize) | u64::from(e), Relaxed);
                     next += usize::from(u != v);
@@ -216,11 +203,9 @@ impl List {
                     put(&batch[..held]);
                     held = 0;
                 }
-                let mut left = word;
-                while left != 0 {
-                    batch[held] = first + left.trailing_zeros();
+                for bit in ones(word) {
+                    batch[held] = first + bit as u32;
                     held += 1;
-                    left &= left - 1;
                 }
             }
             put(&batch[..held]);
@@ -245,13 +230,10 @@ impl List {
             contest.watch.check()?;
             let mut found = Vec::new();
             for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
-                let mut left = leaving(inside, labels, src, dst);
-                while left != 0 {
-                    let bit = left.trailing_zeros() as usize;
+                for bit in ones(leaving(inside, labels, src, dst)) {
                     let e = number * block + 64 * few + bit;
                     let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
                     found.extend([join(u, v), contest.short(e) | e as u64]);
-                    left &= left - 1;
                 }
             }
             Ok(found)
@@ -268,7 +250,10 @@ impl List {
                 for (word, &found) in list[2 * from..].iter().zip(batch) {
                     word.store(found, Relaxed);
                 }
-                prefetch_cells(ballot, batch);
+                for edge in batch.chunks_exact(2) {
+                    let (u, v) = split(edge[0]);
+                    ballot.prefetch(u, v);
+                }
                 offer(contest, list, ballot, from, from + batch.len() / 2);
             }
             Ok(Span { start, len: found.len() / 2 })
@@ -304,16 +289,13 @@ impl List {
                 for (flag, edge) in flags.iter_mut().zip(few.chunks_exact(2)) {
                     *flag = u8::from(is_light(edge[1]));
                 }
-                let (mut left, from) = (pack_flags(&flags), next);
-                while left != 0 {
-                    let at = 2 * left.trailing_zeros() as usize;
+                let from = next;
+                for at in ones(pack_flags(&flags)).map(|bit| 2 * bit) {
                     let (u, v) = split(few[at]);
-                    prefetch(ballot.cells, u as usize);
-                    prefetch(ballot.cells, v as usize);
+                    ballot.prefetch(u, v);
                     list[2 * next].store(few[at], Relaxed);
                     list[2 * next + 1].store(few[at + 1], Relaxed);
                     next += 1;
-                    left &= left - 1;
                 }
                 offer(contest, list, ballot, from, next);
             }
@@ -336,7 +318,7 @@ impl List {
         })
     }
 
-    /// Renames the ends of edges and drops those inside a tree. The others offer themselves where `best` is given.
+    /// Renames the ends of edges and drops those inside a tree. The others offer themselves where `ballots` are given.
     pub(super) fn relabel<K: Key>(
         &mut self,
         contest: &Contest<K>,
@@ -359,8 +341,7 @@ impl List {
                     let (u, v) = split(words[2 * at].load(Relaxed));
                     let (u, v) = (labels[u as usize], labels[v as usize]);
                     if let Some(ballot) = ballot {
-                        prefetch(ballot.cells, u as usize);
-                        prefetch(ballot.cells, v as usize);
+                        ballot.prefetch(u, v);
                     }
                     words[2 * kept].store(join(u, v), Relaxed);
                     words[2 * kept + 1].store(words[2 * at + 1].load(Relaxed), Relaxed);

@@ -55,7 +55,7 @@ use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
-use crate::mix::mix;
+use crate::mix::{below, mix};
 use crate::par::PARALLEL_FROM;
 use crate::run::{Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
@@ -115,16 +115,19 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
 /// The ranks of some edges, ascending.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
     let count = SAMPLES.min(m.div_ceil(16));
-    let place = |i: usize| if count == m { i } else { ((u128::from(mix(i as u64)) * m as u128) >> 64) as usize };
-    let mut sample: Vec<_> = (0..count).map(|i| keys.ranked(place(i))).collect();
+    let mut sample: Vec<_> = (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect();
     sample.sort_unstable();
     sample
 }
 
+/// Whether a list is long and has more edges per tree than that.
+fn is_dense(edges: usize, trees: usize, densest: f64) -> bool {
+    edges > SHORT && edges as f64 > densest * trees as f64
+}
+
 /// A bit for every vertex in what seems to be the largest tree.
 fn largest(labels: &[u32]) -> Vec<u64> {
-    let place = |i| ((u128::from(mix(i)) * labels.len() as u128) >> 64) as usize;
-    let mut sample: Vec<u32> = (0..1024u64).map(|i| labels[place(i)]).collect();
+    let mut sample: Vec<u32> = (0..1024).map(|i| labels[below(mix(i), labels.len() as u64) as usize]).collect();
     sample.sort_unstable();
     let largest = sample.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0]);
     let bits = |part: &[u32]| part.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label == largest));
@@ -135,8 +138,6 @@ fn largest(labels: &[u32]) -> Vec<u64> {
 struct Work<'a, K> {
     contest: Contest<'a, K>,
     cells: Cells,
-    /// For how many threads there may be cells.
-    copies: usize,
     /// The tree that a tree joins; itself where it is a root.
     parent: Buffer<u32>,
     /// 1 for every edge of the forest.
@@ -153,9 +154,8 @@ impl<'a, K: Key> Work<'a, K> {
         // No more memory for cells of their own than the edges would take.
         let copies = contest.threads.min(m.div_ceil(n.max(1))).max(1);
         Ok(Self {
+            cells: Cells::new(n, copies, contest.threads)?,
             contest,
-            cells: Cells::new(n * copies)?,
-            copies,
             parent: Buffer::zeroed(n)?,
             marks: Buffer::zeroed(m)?,
             chosen: 0,
@@ -168,7 +168,7 @@ impl<'a, K: Key> Work<'a, K> {
         let graph = self.contest.graph;
         let (n, src, dst) = (graph.vertices(), graph.sources(), graph.targets());
         self.begin_round(n, graph.edges())?;
-        self.cells.clear(n, self.contest.threads);
+        self.cells.clear(n);
         self.contest.offer_all(self.cells.ballots())?;
         let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
         let labels: &[u32] = &labels;
@@ -176,8 +176,8 @@ impl<'a, K: Key> Work<'a, K> {
         let mut selected = Buffer::zeroed(graph.edges().div_ceil(64))?;
         let counts = self.contest.select(&mut selected, joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
-        self.cells = Cells::new(trees * self.copies)?;
-        self.cells.clear(trees, self.contest.threads);
+        self.cells.shrink(trees)?;
+        self.cells.clear(trees);
         let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
         self.contract(list, trees)?;
         Ok(())
@@ -192,7 +192,7 @@ impl<'a, K: Key> Work<'a, K> {
         let keys = self.contest.keys;
         let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
-        self.cells.clear(n, self.contest.threads);
+        self.cells.clear(n);
         let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots())?;
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
@@ -200,7 +200,7 @@ impl<'a, K: Key> Work<'a, K> {
         drop(selected);
         let (labels, trees) = self.contract(list, n)?;
         if trees > 1 {
-            self.cells.clear(trees, self.contest.threads);
+            self.cells.clear(trees);
             let list = List::leaving(&self.contest, &largest(&labels), &labels, self.cells.ballots())?;
             self.contract(list, trees)?;
         }
@@ -219,8 +219,7 @@ impl<'a, K: Key> Work<'a, K> {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
                 return Ok((compose(labels, maps), complete + sets));
             }
-            let dense = |trees: usize| edges > SHORT && edges as f64 > densest * trees as f64;
-            if !offered && !dense(trees) {
+            if !offered && !is_dense(edges, trees, densest) {
                 list.offer(&self.contest, self.cells.ballots())?;
                 offered = true;
             }
@@ -238,9 +237,9 @@ impl<'a, K: Key> Work<'a, K> {
                 (labels, left)
             };
             list.gather();
-            self.cells.clear(left, self.contest.threads);
+            self.cells.clear(left);
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but close.
-            offered = edges <= SHORT || edges as f64 <= densest * left as f64;
+            offered = !is_dense(edges, left, densest);
             list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
             maps.push(labels);
             trees = left;

@@ -1,6 +1,5 @@
 //! One round: every tree joins another along its best edge.
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
@@ -10,8 +9,9 @@ use super::contest::{AHEAD, EMPTY};
 use super::list::{Edges, List};
 use crate::buffer::Buffer;
 use crate::error::Result;
+use crate::forest::mark;
 use crate::par::{block, prefetch, shared};
-use crate::union_find::UnionFind;
+use crate::union_find::{UnionFind, root};
 use crate::weight::Key;
 
 impl<K: Key> Work<'_, K> {
@@ -55,7 +55,7 @@ impl<K: Key> Work<'_, K> {
                 // chosen edges would have to get smaller all the way round. No branch: nobody could predict it.
                 let stays = (c < other as usize) & (best[other as usize] == cell);
                 parent[c].store(if stays { c as u32 } else { other }, Relaxed);
-                marks[edges.id(at) as usize].store(1, Relaxed);
+                mark(marks, edges.id(at));
                 roots += usize::from(stays);
             }
             (roots, done)
@@ -91,7 +91,7 @@ impl<K: Key> Work<'_, K> {
                 if let Some(ahead) = parent.get(c + AHEAD) {
                     prefetch(parent, ahead.load(Relaxed) as usize);
                 }
-                let root = find(parent, c as u32);
+                let root = root(parent, c as u32);
                 if root as usize != c {
                     numbers[c].store(numbers[root as usize].load(Relaxed), Relaxed);
                 }
@@ -120,20 +120,6 @@ impl<K: Key> Work<'_, K> {
             *label = !(complete as u32 + set);
         }
         Ok((labels, left))
-    }
-}
-
-/// The root above `c`. Halves the way on it: what a thread writes is always further up, so others may read old or new.
-#[inline(always)]
-fn find(parent: &[AtomicU32], mut c: u32) -> u32 {
-    loop {
-        let up = parent[c as usize].load(Relaxed);
-        let top = parent[up as usize].load(Relaxed);
-        if up == top {
-            return up;
-        }
-        parent[c as usize].store(top, Relaxed);
-        c = top;
     }
 }
 
