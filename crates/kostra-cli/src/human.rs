@@ -1,5 +1,6 @@
 //! Numbers and tables for a person.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::path::Path;
 use std::time::Duration;
@@ -69,12 +70,12 @@ fn significant(value: f64) -> String {
 
 /// Lines of a label and a value each, the values aligned.
 #[derive(Default)]
-pub(crate) struct Lines(Vec<(&'static str, String)>);
+pub(crate) struct Lines(Vec<(Cow<'static, str>, String)>);
 
 impl Lines {
     /// Adds a line.
-    pub(crate) fn add(&mut self, label: &'static str, value: impl Display) {
-        self.0.push((label, one_line(&value.to_string())));
+    pub(crate) fn add(&mut self, label: impl Into<Cow<'static, str>>, value: impl Display) {
+        self.0.push((label.into(), one_line(&value.to_string())));
     }
 }
 

@@ -8,6 +8,7 @@ mod bench;
 mod completions;
 mod console;
 mod convert;
+mod devices;
 mod failure;
 mod r#gen;
 mod human;
@@ -15,6 +16,7 @@ mod info;
 mod input;
 mod interrupt;
 mod json;
+mod prepared;
 mod progress;
 mod solve;
 mod summary;
@@ -62,6 +64,7 @@ enum Command {
     Verify(verify::Verify),
     Bench(bench::Bench),
     Algorithms(algorithms::Algorithms),
+    Devices(devices::Devices),
     Completions(completions::Completions),
 }
 
@@ -75,6 +78,7 @@ impl Command {
             Command::Verify(command) => command.run(console),
             Command::Bench(command) => command.run(console),
             Command::Algorithms(command) => command.run(),
+            Command::Devices(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

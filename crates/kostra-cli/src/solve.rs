@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use kostra::cpu::resolve;
 use kostra::io::{WriteOptions, check_forest_output, check_writable, write_forest, write_labels};
 use kostra::{Device, Forest, Graph, Run, Stats};
 use serde::ser::SerializeMap;
@@ -16,6 +15,7 @@ use crate::failure::Failure;
 use crate::human::{self, Lines};
 use crate::input::{Input, Loaded};
 use crate::json::{self, ForestReport, Number};
+use crate::prepared::Prepared;
 use crate::summary::Summary;
 
 const EXAMPLES: &str = "\
@@ -90,22 +90,13 @@ impl Solve {
         self.labels.iter().try_for_each(check_writable)?;
         let loaded = self.input.load(console)?;
         let graph = &loaded.graph;
-        let ran = resolve(&run);
-        let mut prepare = Duration::ZERO;
-        if ran.starts_from_csr() {
-            console.watch().step("prepare", 0, 0)?;
-            let start = Instant::now();
-            graph.csr();
-            prepare = start.elapsed();
-        }
-        let (forest, solve) = solve_repeatedly(graph, &run, self.repeat)?;
+        let (device, ran) = kostra::resolve(graph, &run)?;
+        let (mut prepared, prepare) = Prepared::new(graph, &run, console.watch())?;
+        let (forest, solve) = solve_repeatedly(&mut prepared, &run, self.repeat)?;
         let verify = if self.verify { Some(prove(graph, &forest, &run)?) } else { None };
         self.write(graph, &forest, console)?;
 
-        let device = match device {
-            Device::Auto | Device::Cpu => "cpu",
-            _ => &self.device,
-        };
+        let device = &device.to_string();
         // As typed, with its options; but what `auto` chose rather than `auto`.
         let algorithm = if ran == run.algorithm() { &self.algorithm } else { ran.name() };
         let solved = Solved { loaded: &loaded, forest: &forest, algorithm, device, prepare, solve, verify };
@@ -140,15 +131,11 @@ impl Solve {
 }
 
 /// Solves `times` times. Every run must give the same forest: that is the law, so it is checked.
-fn solve_repeatedly(graph: &Graph, run: &Run, times: usize) -> kostra::Result<(Forest, Vec<Duration>)> {
-    let timed = || {
-        let start = Instant::now();
-        kostra::solve(graph, run).map(|forest| (forest, start.elapsed()))
-    };
-    let (first, time) = timed()?;
+fn solve_repeatedly(prepared: &mut Prepared, run: &Run, times: usize) -> kostra::Result<(Forest, Vec<Duration>)> {
+    let (first, time) = prepared.solve(run)?;
     let mut all = vec![time];
     for number in 2..=times {
-        let (forest, time) = timed()?;
+        let (forest, time) = prepared.solve(run)?;
         if forest.edges() != first.edges() {
             return Err(kostra::Error::Algorithm {
                 name: run.algorithm().name().into(),

@@ -48,6 +48,14 @@ impl Forest {
         Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
     }
 
+    /// The same for edges that are known to be in ascending order.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn ascending(graph: &Graph, edges: Vec<u32>, stats: Option<Stats>) -> Self {
+        debug_assert!(edges.is_sorted());
+        let weight = graph.weights().total(&edges);
+        Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
+    }
+
     /// The forest of the edges whose mark is 1; the others' are 0.
     pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Self {
         let block = block(marks.len()).next_multiple_of(64);

@@ -6,6 +6,8 @@ use crate::array::Array;
 use crate::csr::Csr;
 use crate::error::{Error, Result};
 use crate::names::Names;
+#[cfg(feature = "cuda")]
+use crate::weight::each_weights;
 use crate::weight::{AnyKeys, Weights, first};
 
 /// An undirected multigraph. Edge `e` joins `sources()[e]` and `targets()[e]`; its id is its position.
@@ -122,6 +124,18 @@ impl<'a> Graph<'a> {
     {
         let graph = Graph::from_edges(self.vertices(), self.src, self.dst, weights)?;
         Ok(Graph { names: self.names, ..graph })
+    }
+
+    /// The graph of these edges only, with new ids in the order given.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn with_edges(&self, edges: &[u32]) -> Graph<'static> {
+        use rayon::prelude::*;
+        fn pick<T: Copy + Send + Sync>(edges: &[u32], items: &[T]) -> Vec<T> {
+            edges.par_iter().map(|&e| items[e as usize]).collect()
+        }
+        let weights = each_weights!(&self.weights, Unit => Weights::Unit, w => Weights::from(pick(edges, w)));
+        let [src, dst] = [&self.src, &self.dst].map(|ends| pick(edges, ends).into());
+        Graph::from_proved_edges(self.vertices, src, dst, weights)
     }
 
     /// The names of the vertices, where the graph was read with sparse ids.

@@ -4,6 +4,8 @@ mod array;
 mod buffer;
 pub mod cpu;
 mod csr;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 mod forest;
 pub mod generate;
@@ -50,8 +52,31 @@ const BYTES_PER_VERTEX: u64 = 16;
 /// The spanning forest that `run` asks for.
 pub fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
     run.watch().check()?;
-    buffer::check_room(graph.vertices() as u64 * BYTES_PER_VERTEX)?;
+    match resolve(graph, run)?.0 {
+        #[cfg(feature = "cuda")]
+        Device::Cuda(number) => cuda::solve(graph, run, number),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(number) => Err(run::no_engine(number)),
+        Device::Auto | Device::Cpu => {
+            buffer::check_room(graph.vertices() as u64 * BYTES_PER_VERTEX)?;
+            cpu::solve(graph, run)
+        }
+    }
+}
+
+/// The device and the algorithm that `run` stands for on this graph: those it names, or those that `auto` chooses. An error
+/// when the device does not have the algorithm.
+pub fn resolve(graph: &Graph, run: &Run) -> Result<(Device, Algorithm)> {
     match run.device() {
-        Device::Auto | Device::Cpu => cpu::solve(graph, run),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(number) => Ok((Device::Cuda(number), cuda::resolve(run)?)),
+        #[cfg(feature = "cuda")]
+        Device::Auto if cuda::wins(graph, run) => Ok((Device::Cuda(0), cuda::resolve(run)?)),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(number) => Err(run::no_engine(number)),
+        Device::Auto | Device::Cpu => {
+            let _ = graph;
+            Ok((Device::Cpu, cpu::resolve(run)?))
+        }
     }
 }

@@ -99,12 +99,18 @@ impl Algorithm {
         match self {
             Algorithm::Strut => &["keep-parallel"],
             Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => &["gamma", "keep-parallel"],
-            Algorithm::Ecl => &["seed", "factor"],
+            Algorithm::Ecl => &["seed", "factor", "without"],
+            Algorithm::Kostra => &["memory"],
             _ => &[],
         }
     }
 
-    /// Whether it starts from adjacency lists; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.
+    /// Whether it runs on NVIDIA GPUs, too.
+    pub fn runs_on_cuda(self) -> bool {
+        matches!(self, Algorithm::Auto | Algorithm::Kostra | Algorithm::Ecl)
+    }
+
+    /// Whether it starts from adjacency lists on the CPU; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.
     pub fn starts_from_csr(self) -> bool {
         use Algorithm::{PmaHybrid, PmaMin, PmaSort, Prim, Strut, Uminho, Vineet};
         matches!(self, Prim | Vineet | Uminho | Strut | PmaMin | PmaSort | PmaHybrid)
@@ -131,15 +137,27 @@ pub enum Device {
     Auto,
     /// All threads of the caller's rayon pool.
     Cpu,
+    /// The NVIDIA GPU with that number; [`cuda`](Self::cuda) also checks that there is one.
+    Cuda(u32),
 }
 
 impl Device {
-    /// The NVIDIA GPU with that number. This version has no CUDA engine, so it is always an error.
+    /// The NVIDIA GPU with that number. An error when there is none, or when the crate was built without its feature
+    /// `cuda`.
     pub fn cuda(number: u32) -> Result<Self> {
-        Err(Error::Device {
-            name: format!("cuda:{number}"),
-            what: "this build has no CUDA engine; use auto or cpu".into(),
-        })
+        #[cfg(feature = "cuda")]
+        return crate::cuda::check(number).map(|()| Device::Cuda(number));
+        #[cfg(not(feature = "cuda"))]
+        return Err(no_engine(number));
+    }
+}
+
+/// There is no CUDA in this build.
+#[cfg(not(feature = "cuda"))]
+pub(crate) fn no_engine(number: u32) -> Error {
+    Error::Device {
+        name: format!("cuda:{number}"),
+        what: "this build has no CUDA engine; build with the feature cuda, or use auto or cpu".into(),
     }
 }
 
@@ -153,8 +171,21 @@ impl FromStr for Device {
             "cuda" => Device::cuda(0),
             _ => match name.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
                 Some(number) => Device::cuda(number),
-                None => Err(Error::Device { name: name.into(), what: "no such device; use auto or cpu".into() }),
+                None => Err(Error::Device {
+                    name: name.into(),
+                    what: "no such device; use auto, cpu, cuda or cuda:N".into(),
+                }),
             },
+        }
+    }
+}
+
+impl Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Device::Auto => f.write_str("auto"),
+            Device::Cpu => f.write_str("cpu"),
+            Device::Cuda(number) => write!(f, "cuda:{number}"),
         }
     }
 }
@@ -250,6 +281,16 @@ impl Run {
             name: self.algorithm.name().into(),
             what: format!("{key}={value}: {reason}"),
         })
+    }
+
+    /// Fails where one of these options was given, which have no meaning here.
+    pub(crate) fn refuse(&self, keys: &[&str], why: &str) -> Result<()> {
+        match self.options.iter().find(|(key, _)| keys.contains(&key.as_str())) {
+            Some((key, _)) => {
+                Err(Error::Algorithm { name: self.algorithm.name().into(), what: format!("{key} {why}") })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Empty statistics to fill, when they were asked for.

@@ -312,6 +312,13 @@ impl<K: Key> Keys<'_, K> {
         self.bits[e].transform(&self.map)
     }
 
+    /// The weights' own bits, and what makes keys of them: see [`Map`]'s fields, in their order.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn parts(&self) -> (&[K], [K; 4]) {
+        let Map { lowest, flip, mask, sign } = self.map;
+        (self.bits, [lowest, flip, mask, sign])
+    }
+
     /// One bit for each of up to 64 edges, the first the lowest: whether it is `last` or before it in the order.
     ///
     /// Not inlined, so that the loop over 64 keys becomes vector instructions whatever stands around it.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use kostra::cpu::resolve;
+use kostra::cuda::Resident;
 use kostra::io::Ids;
-use kostra::{Error, Forest, Graph, Result, Run, Total};
+use kostra::{Device, Error, Forest, Graph, Result, Run, Total};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::machine::peak_of;
@@ -53,6 +53,15 @@ pub(super) fn measure<'a>(suite: &'a Suite, console: &Console) -> Result<Vec<Mea
     suite.subjects.iter().map(|subject| bench.measure(subject)).collect()
 }
 
+/// A graph where its contenders expect it.
+struct Ready<'g> {
+    graph: &'g Graph<'g>,
+    /// On the GPU of that number.
+    resident: Option<(u32, Resident<'g>)>,
+    /// Whether anything had to be done.
+    is_prepared: bool,
+}
+
 struct Bench<'a> {
     pools: BTreeMap<usize, ThreadPool>,
     repeats: usize,
@@ -67,9 +76,11 @@ impl Bench<'_> {
         let named = |error| about(&subject.name, error);
         let Loaded { graph, generated, time: load, .. } =
             input::load(&subject.path, None, Ids::Dense, self.console).map_err(named)?;
-        let prepare = self.prepare(&graph, subject)?;
-        let (mut rows, forest, verify) = self.warm_up(&graph, subject)?;
-        self.repeat(&graph, subject, &forest, &mut rows)?;
+        let start = Instant::now();
+        let mut ready = self.prepare(&graph, subject).map_err(named)?;
+        let prepare = ready.is_prepared.then(|| start.elapsed());
+        let (mut rows, forest, verify) = self.warm_up(&mut ready, subject)?;
+        self.repeat(&mut ready, subject, &forest, &mut rows)?;
         Ok(Measured {
             subject,
             vertices: graph.vertices(),
@@ -87,24 +98,37 @@ impl Bench<'_> {
         })
     }
 
-    /// Builds the adjacency lists if a contender starts from them: once for all, with most threads.
-    fn prepare(&self, graph: &Graph, subject: &Subject) -> Result<Option<Duration>> {
-        if !subject.contenders.iter().any(|contender| resolve(&contender.run).starts_from_csr()) {
-            return Ok(None);
+    /// Builds the adjacency lists if a contender starts from them, and uploads the graph if one expects it on a GPU: once for
+    /// all, with most threads.
+    fn prepare<'g>(&self, graph: &'g Graph<'g>, subject: &Subject) -> Result<Ready<'g>> {
+        let mut ready = Ready { graph, resident: None, is_prepared: false };
+        for contender in &subject.contenders {
+            match kostra::resolve(graph, &contender.run)? {
+                (Device::Cuda(number), _) if !contender.end_to_end => {
+                    if ready.resident.as_ref().is_none_or(|(other, _)| *other != number) {
+                        self.console.watch().step("upload", 0, 0)?;
+                        ready.resident = Some((number, Resident::upload(graph, number)?));
+                    }
+                }
+                (Device::Cpu, algorithm) if algorithm.starts_from_csr() => {
+                    self.console.watch().step("prepare", 0, 0)?;
+                    graph.csr();
+                }
+                _ => continue,
+            }
+            ready.is_prepared = true;
         }
-        self.console.watch().step("prepare", 0, 0)?;
-        let start = Instant::now();
-        graph.csr();
-        Ok(Some(start.elapsed()))
+        Ok(ready)
     }
 
     /// One run of everyone, untimed: proves the first forest minimum, compares the others with it, reads peaks of
     /// memory.
-    fn warm_up<'a>(&mut self, graph: &Graph, subject: &'a Subject) -> Result<(Vec<Row<'a>>, Forest, Duration)> {
+    fn warm_up<'a>(&mut self, ready: &mut Ready, subject: &'a Subject) -> Result<(Vec<Row<'a>>, Forest, Duration)> {
+        let graph = ready.graph;
         let mut rows = Vec::new();
         let mut first = None;
         for contender in &subject.contenders {
-            let (outcome, peak) = peak_of(|| self.solve(graph, contender));
+            let (outcome, peak) = peak_of(|| self.solve(ready, contender));
             let (forest, _) = outcome.map_err(|error| about(&subject.name, error))?;
             match &first {
                 None => {
@@ -116,7 +140,7 @@ impl Bench<'_> {
                 }
                 Some((first, _)) => compare(&forest, first, subject, contender)?,
             }
-            let ran = resolve(&contender.run).name();
+            let ran = kostra::resolve(graph, &contender.run)?.1.name();
             rows.push(Row { contender, ran, peak, times: Vec::new() });
             self.step()?;
         }
@@ -127,12 +151,12 @@ impl Bench<'_> {
 
     /// The timed runs. Everyone has a turn in every repetition, and another one begins each: what the machine does
     /// meanwhile hits all alike.
-    fn repeat(&mut self, graph: &Graph, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
+    fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
         let count = rows.len();
         for repetition in 0..self.repeats {
             for turn in 0..count {
                 let row = &mut rows[(repetition + turn) % count];
-                let (forest, time) = self.solve(graph, row.contender).map_err(|error| about(&subject.name, error))?;
+                let (forest, time) = self.solve(ready, row.contender).map_err(|error| about(&subject.name, error))?;
                 compare(&forest, first, subject, row.contender)?;
                 row.times.push(time);
                 self.step()?;
@@ -141,11 +165,19 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn solve(&self, graph: &Graph, contender: &Contender) -> Result<(Forest, Duration)> {
+    /// The forest, and the time to find it: for a graph that is on a GPU without the forest's way back.
+    fn solve(&self, ready: &mut Ready, contender: &Contender) -> Result<(Forest, Duration)> {
         let run: Run = contender.run.clone().watched_by(self.console.quiet());
         self.pools[&contender.threads].install(|| {
             let start = Instant::now();
-            kostra::solve(graph, &run).map(|forest| (forest, start.elapsed()))
+            match (&mut ready.resident, run.device()) {
+                (Some((_, resident)), Device::Cuda(_)) if !contender.end_to_end => {
+                    resident.solve(&run)?;
+                    let time = start.elapsed();
+                    Ok((resident.download()?, time))
+                }
+                _ => kostra::solve(ready.graph, &run).map(|forest| (forest, start.elapsed())),
+            }
         })
     }
 

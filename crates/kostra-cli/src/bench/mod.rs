@@ -35,7 +35,8 @@ A suite in TOML:
   algorithms = [\"kostra\", \"kruskal\", \"ecl:seed=7\"]
   baseline = \"kruskal\"                   # optional; with baseline-threads = 1 always that of one thread
   threads = [1, \"all\"]                   # default: all
-  devices = [\"cpu\"]                      # default: auto
+  devices = [\"cpu\"]                      # default: auto; GPUs solve a graph that is already there, and with
+  end-to-end = [\"kostra\"]              # these also from the caller's arrays to the forest
   repeats = 5                            # default: 5
   [[graph]]
   input = \"rmat:scale=20\"                # a SPEC, or a file, relative to the suite's own

@@ -15,11 +15,12 @@ use toml::Spanned;
 use crate::input;
 
 /// The suites inside the program: names and texts.
-pub(super) const EMBEDDED: [(&str, &str); 4] = [
+pub(super) const EMBEDDED: [(&str, &str); 5] = [
     ("quick", include_str!("../../../../bench/suites/quick.toml")),
     ("cpu", include_str!("../../../../bench/suites/cpu.toml")),
     ("threads", include_str!("../../../../bench/suites/threads.toml")),
     ("weights", include_str!("../../../../bench/suites/weights.toml")),
+    ("gpu", include_str!("../../../../bench/suites/gpu.toml")),
 ];
 
 /// Graphs, and who runs on each.
@@ -68,8 +69,11 @@ pub(super) struct Contender {
     /// With its options, as in the suite.
     pub(super) algorithm: String,
     pub(super) run: Run,
+    /// What it is called; GPUs whose times include transfers are told apart from the others.
     pub(super) device: String,
     pub(super) threads: usize,
+    /// Whether it starts from the caller's arrays though it runs on a GPU.
+    pub(super) end_to_end: bool,
 }
 
 /// What replaces parts of a suite.
@@ -105,7 +109,14 @@ impl Suite {
         };
         let cores = rayon::current_num_threads();
         let (threads, beyond) = thread_counts(&content.threads, cores);
-        let field = Field { place, folder, devices: &devices, threads: &threads, content: &content };
+        let field = Field {
+            place,
+            folder,
+            devices: &devices,
+            threads: &threads,
+            has_gpu: kostra::cuda::devices().is_ok(),
+            content: &content,
+        };
         let mut subjects: Vec<Subject> = Vec::new();
         for graph in &content.graphs {
             let subject = field.subject(graph)?;
@@ -200,6 +211,7 @@ struct Field<'a> {
     folder: &'a Path,
     devices: &'a [(String, Device)],
     threads: &'a [usize],
+    has_gpu: bool,
     content: &'a Content,
 }
 
@@ -251,8 +263,19 @@ impl Field<'_> {
         let mut contenders: Vec<Contender> = Vec::new();
         for algorithm in algorithms {
             for (name, device) in self.devices {
-                let device_name = if matches!(device, Device::Auto | Device::Cpu) { "cpu" } else { name };
-                for &threads in self.threads {
+                let is_gpu = matches!(device, Device::Cuda(_));
+                // A GPU needs no threads but those that copy.
+                let threads = if is_gpu { &self.threads[self.threads.len().saturating_sub(1)..] } else { self.threads };
+                for (&threads, end_to_end) in threads.iter().flat_map(|threads| [(threads, false), (threads, true)]) {
+                    if end_to_end && !(is_gpu && self.content.end_to_end.contains(&algorithm.text)) {
+                        continue;
+                    }
+                    let device_name = match device {
+                        Device::Cpu => "cpu".into(),
+                        Device::Auto if !self.has_gpu => "cpu".into(),
+                        _ if end_to_end => format!("{name} end-to-end"),
+                        _ => name.clone(),
+                    };
                     let is_same = |c: &Contender| {
                         c.algorithm == algorithm.text && c.device == device_name && c.threads == threads
                     };
@@ -260,8 +283,9 @@ impl Field<'_> {
                         contenders.push(Contender {
                             algorithm: algorithm.text.clone(),
                             run: algorithm.run.clone().on(*device),
-                            device: device_name.into(),
+                            device: device_name,
                             threads,
+                            end_to_end,
                         });
                     }
                 }
@@ -301,6 +325,8 @@ struct Content {
     devices: Vec<Spanned<String>>,
     #[serde(default = "all_threads")]
     threads: Vec<ThreadCount>,
+    #[serde(default)]
+    end_to_end: Vec<String>,
     #[serde(rename = "graph")]
     graphs: Vec<GraphEntry>,
 }
@@ -444,7 +470,10 @@ mod tests {
     #[test]
     fn every_embedded_suite_is_sound_and_says_what_it_is_for() {
         for (name, text) in EMBEDDED {
-            let suite = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            // On the CPU: not every machine has the devices of every suite.
+            let changes = Changes { device: Some("cpu"), repeats: None };
+            let suite = Suite::parse(name, text, Path::new(""), &changes);
+            let suite = suite.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!description(text).is_empty() && suite.baseline.is_some(), "{name}");
         }
     }

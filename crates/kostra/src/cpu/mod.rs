@@ -31,16 +31,18 @@ pub use strut::strut;
 pub use uminho::uminho;
 pub use vineet::vineet;
 
-/// The algorithm that `run` stands for: the one it names, or the one that `auto` chooses.
-pub fn resolve(run: &Run) -> Algorithm {
-    match run.algorithm() {
+/// The algorithm that `run` stands for on the CPU: the one it names, or the one that `auto` chooses. An error when it has an
+/// option that is for GPUs.
+pub fn resolve(run: &Run) -> Result<Algorithm> {
+    run.refuse(&["memory", "without"], "is for GPUs; use the device cuda, or leave it out")?;
+    Ok(match run.algorithm() {
         Algorithm::Auto => Algorithm::Kostra,
         named => named,
-    }
+    })
 }
 
 pub(crate) fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
-    match resolve(run) {
+    match resolve(run)? {
         // `resolve` never gives `Auto`.
         Algorithm::Auto | Algorithm::Kostra => kostra(graph, run),
         Algorithm::Kruskal => kruskal(graph, run),

@@ -1,0 +1,88 @@
+// Kernels around every solve: keys from weights before it, ascending edge ids after it.
+#include "common.cuh"
+
+constexpr u32 THREADS = 512;
+
+// How the bits of a weight become a key: see `Map` in src/weight.rs.
+template <typename K> struct Map {
+    K lowest, flip, mask, sign;
+};
+
+template <typename K> __device__ void make_keys(K *keys, Map<K> map, u64 from, u64 to) {
+    constexpr K LOWEST = (K)1 << (sizeof(K) * 8 - 1);
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 e = from + (u64)blockIdx.x * blockDim.x + threadIdx.x; e < to; e += step) {
+        K bits = keys[e];
+        if (bits == LOWEST) bits = map.lowest;
+        if (bits & LOWEST) bits ^= map.flip;
+        keys[e] = (bits & map.mask) ^ map.sign;
+    }
+}
+
+template <typename K> __device__ void gather_keys(const K *keys, const u32 *edges, K *arc_keys, u64 arcs) {
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 a = (u64)blockIdx.x * blockDim.x + threadIdx.x; a < arcs; a += step) arc_keys[a] = keys[edges[a]];
+}
+
+#define KERNELS(K)                                                                                                     \
+    extern "C" __global__ void make_keys_##K(K *keys, Map<K> map, u64 from, u64 to) { make_keys(keys, map, from, to); } \
+    extern "C" __global__ void gather_keys_##K(const K *keys, const u32 *edges, K *arc_keys, u64 arcs) {               \
+        gather_keys(keys, edges, arc_keys, arcs);                                                                      \
+    }
+KERNELS(u32)
+KERNELS(u64)
+
+// Sets the bit of every edge in a list with gaps.
+extern "C" __global__ void mark(const u32 *chosen, u64 count, u32 *bits) {
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        u32 e = chosen[i];
+        if (e != NONE) atomicOr(&bits[e / 32], 1u << (e % 32));
+    }
+}
+
+// A block's share of the words.
+__device__ __forceinline__ u64 share_length(u64 words) {
+    u64 tile = (u64)gridDim.x * THREADS;
+    return (words + tile - 1) / tile * THREADS;
+}
+
+// How many bits are set in each block's share.
+extern "C" __global__ void __launch_bounds__(THREADS) count_bits(const u32 *bits, u64 words, u32 *counts) {
+    __shared__ u32 sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    u64 from = share_length(words) * blockIdx.x, to = min(words, from + share_length(words));
+    u32 count = 0;
+    for (u64 w = from + threadIdx.x; w < to; w += THREADS) count += __popc(bits[w]);
+    atomicAdd(&sum, count);
+    __syncthreads();
+    if (threadIdx.x == 0) counts[blockIdx.x] = sum;
+}
+
+// Writes the numbers of the set bits, ascending. At most THREADS blocks, as many as counted.
+extern "C" __global__ void __launch_bounds__(THREADS) collect_bits(const u32 *bits, u64 words, const u32 *counts, u32 *ids) {
+    __shared__ u32 sums[THREADS / WARP], start;
+    u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    if (threadIdx.x == 0) start = 0;
+    __syncthreads();
+    if (threadIdx.x < blockIdx.x) atomicAdd(&start, counts[threadIdx.x]);
+    __syncthreads();
+    u32 at = start;
+    u64 from = share_length(words) * blockIdx.x, to = min(words, from + share_length(words));
+    for (u64 first = from; first < to; first += THREADS) {
+        u64 w = first + threadIdx.x;
+        u32 word = w < to ? bits[w] : 0, count = __popc(word);
+        u32 end = warp_scan(count);
+        if (lane == WARP - 1) sums[warp] = end;
+        __syncthreads();
+        u32 before = 0, total = 0;
+        for (u32 i = 0; i < THREADS / WARP; i++) {
+            if (i < warp) before += sums[i];
+            total += sums[i];
+        }
+        for (u32 place = at + before + end - count; word; word &= word - 1) ids[place++] = (u32)(w * 32) + __ffs(word) - 1;
+        at += total;
+        __syncthreads();
+    }
+}

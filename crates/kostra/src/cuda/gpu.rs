@@ -1,0 +1,290 @@
+//! An NVIDIA GPU: its driver, its streams, the kernels that were loaded on it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, sys,
+};
+use cudarc::nvrtc::Ptx;
+
+use super::pipe::Pipe;
+use crate::error::{Error, Result};
+
+/// The kernels as PTX, which the driver compiles for its GPU on first use. `scripts/ptx` makes them from the sources.
+const GRAPH: &str = include_str!("../../kernels/graph.ptx");
+const ECL: &str = include_str!("../../kernels/ecl.ptx");
+const KOSTRA_U32: &str = include_str!("../../kernels/kostra-u32.ptx");
+const KOSTRA_U64: &str = include_str!("../../kernels/kostra-u64.ptx");
+
+/// Threads of a block in the kernels that work through an array.
+const THREADS: u32 = 512;
+
+/// Most blocks of a kernel that counts something for each of them.
+const MOST_BLOCKS: u32 = 1024;
+
+/// What a machine's GPU is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Info {
+    /// Its number, as in `cuda:0`.
+    pub number: u32,
+    /// What its maker calls it.
+    pub name: String,
+    /// Its memory in bytes.
+    pub memory: u64,
+    /// Its compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// The CUDA version that the driver brings, major and minor.
+    pub driver: (u32, u32),
+}
+
+/// The GPUs of this machine. An error says why there is none.
+pub fn devices() -> Result<Vec<Info>> {
+    (0..count()?).map(info).collect()
+}
+
+fn no_gpu(number: impl std::fmt::Display, what: &str) -> Error {
+    Error::Device { name: format!("cuda{number}"), what: what.into() }
+}
+
+/// How many GPUs there are; at least one.
+fn count() -> Result<u32> {
+    // SAFETY: the call tries to load the driver's library and does nothing else.
+    #[allow(unsafe_code)]
+    let has_driver = unsafe { sys::is_culib_present() };
+    if !has_driver {
+        return Err(no_gpu("", "there is no NVIDIA driver on this machine; install it, or use the device cpu"));
+    }
+    cudarc::driver::result::init()?;
+    match u32::try_from(CudaContext::device_count()?) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(no_gpu("", "the NVIDIA driver finds no GPU; use the device cpu")),
+    }
+}
+
+/// Fails unless the GPU exists.
+pub(crate) fn check(number: u32) -> Result<()> {
+    match count()? {
+        count if number < count => Ok(()),
+        1 => Err(no_gpu(format!(":{number}"), "there is one GPU only, cuda:0")),
+        count => Err(no_gpu(format!(":{number}"), &format!("there are {count} GPUs, cuda:0 to cuda:{}", count - 1))),
+    }
+}
+
+fn info(number: u32) -> Result<Info> {
+    use cudarc::driver::result::device;
+    use sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+    };
+    let device = device::get(number as i32)?;
+    let mut version = 0;
+    // SAFETY: the device is one that the driver gave us, and the version is written to a living integer.
+    #[allow(unsafe_code)]
+    let (memory, major, minor) = unsafe {
+        sys::cuDriverGetVersion(&mut version).result()?;
+        (device::total_mem(device)?, device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?)
+    };
+    Ok(Info {
+        number,
+        name: device::get_name(device)?,
+        memory: memory as u64,
+        compute_capability: (major as u32, minor as u32),
+        driver: (version as u32 / 1000, version as u32 % 1000 / 10),
+    })
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        let said = error.error_string().map_or("unknown error".into(), |text| text.to_string_lossy().into_owned());
+        let what = match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                "not enough memory on the GPU; end what else uses it, or use the device cpu".into()
+            }
+            sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | sys::CUresult::CUDA_ERROR_INVALID_PTX => {
+                format!("the driver cannot load the kernels ({said}); it must be of CUDA 12.4 or newer, update it")
+            }
+            sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => {
+                "the kernels need a GPU of compute capability 7.5 or newer; use the device cpu".into()
+            }
+            sys::CUresult::CUDA_ERROR_NO_DEVICE | sys::CUresult::CUDA_ERROR_INVALID_DEVICE => {
+                format!("the driver finds no such GPU ({said}); use the device cpu")
+            }
+            _ => format!("the driver failed ({said}); try again, and use the device cpu if it stays"),
+        };
+        Error::Device { name: "cuda".into(), what }
+    }
+}
+
+/// A GPU that was opened: it stays so until the program ends, with the kernels that were loaded.
+pub struct Gpu {
+    pub(super) context: Arc<CudaContext>,
+    /// Where everything happens in order.
+    pub(super) stream: Arc<CudaStream>,
+    /// Taken while it is in use: a lock held while other threads help to copy could wait for itself.
+    pipe: Mutex<Option<Pipe>>,
+    pub(super) multiprocessors: u32,
+    modules: Mutex<HashMap<&'static str, Module>>,
+}
+
+/// Kernels that were loaded together, and those of them that were asked for.
+struct Module {
+    module: Arc<CudaModule>,
+    kernels: HashMap<String, CudaFunction>,
+}
+
+static OPENED: Mutex<Vec<(u32, Arc<Gpu>)>> = Mutex::new(Vec::new());
+
+/// Whether the GPU was opened before.
+pub(super) fn is_open(number: u32) -> bool {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(other, _)| *other == number)
+}
+
+impl Gpu {
+    /// The GPU of that number, opened on first use.
+    pub fn open(number: u32) -> Result<Arc<Self>> {
+        check(number)?;
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, gpu)) = opened.iter().find(|(other, _)| *other == number) {
+            return Ok(gpu.clone());
+        }
+        let gpu = Arc::new(Self::start(number)?);
+        opened.push((number, gpu.clone()));
+        Ok(gpu)
+    }
+
+    fn start(number: u32) -> Result<Self> {
+        let context = CudaContext::new(number as usize)?;
+        // SAFETY: nothing runs yet; all work goes to one stream, but for copies, which the pipe orders itself.
+        #[allow(unsafe_code)]
+        unsafe {
+            context.disable_event_tracking();
+        }
+        let stream = context.new_stream()?;
+        let multiprocessors =
+            context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        keep_memory(&context)?;
+        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, modules: Mutex::default() })
+    }
+
+    /// Works with the buffers for copies, or with new ones where others use them.
+    pub(super) fn with_pipe<T>(&self, work: impl FnOnce(&mut Pipe) -> Result<T>) -> Result<T> {
+        let kept = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut pipe = match kept {
+            Some(pipe) => pipe,
+            None => Pipe::new(&self.context, &self.stream)?,
+        };
+        let outcome = work(&mut pipe);
+        *self.pipe.lock().unwrap_or_else(PoisonError::into_inner) = Some(pipe);
+        outcome
+    }
+
+    /// Bytes that can still be allocated.
+    pub fn free_memory(&self) -> Result<u64> {
+        Ok(self.context.mem_get_info()?.0 as u64)
+    }
+
+    /// The kernel of that name in the module of that name, which is loaded on first use.
+    pub(super) fn kernel(&self, module: &'static str, name: &str) -> Result<CudaFunction> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let Module { module, kernels } = match modules.entry(module) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let source = match module {
+                    "ecl" => ECL,
+                    "kostra-u32" => KOSTRA_U32,
+                    "kostra-u64" => KOSTRA_U64,
+                    _ => GRAPH,
+                };
+                entry.insert(Module {
+                    module: self.context.load_module(Ptx::from_src(source))?,
+                    kernels: HashMap::new(),
+                })
+            }
+        };
+        if let Some(kernel) = kernels.get(name) {
+            return Ok(kernel.clone());
+        }
+        let kernel = module.load_function(name)?;
+        kernels.insert(name.into(), kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Room for so many items, with anything in it.
+    pub(super) fn room<T: DeviceRepr>(&self, len: usize) -> Result<CudaSlice<T>> {
+        // SAFETY: kernels write what they read; compute-sanitizer's initcheck watches over it. No type here has bit
+        // patterns that are not values.
+        #[allow(unsafe_code)]
+        Ok(unsafe { self.stream.alloc(len.max(1)) }?)
+    }
+
+    /// As many blocks as fit on the GPU at a time, but no more than wanted, with so much shared memory each.
+    pub(super) fn filled(
+        &self,
+        module: &'static str,
+        kernel: &str,
+        threads: u32,
+        shared: usize,
+        wanted: usize,
+    ) -> Result<LaunchConfig> {
+        let kernel = self.kernel(module, kernel)?;
+        kernel
+            .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)?;
+        let fitting =
+            kernel.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)? * self.multiprocessors;
+        let blocks = (wanted as u64).clamp(1, u64::from(fitting.clamp(1, MOST_BLOCKS)));
+        Ok(LaunchConfig {
+            grid_dim: (blocks as u32, 1, 1),
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes: shared as u32,
+        })
+    }
+
+    /// Enough blocks to work through an array of that length.
+    pub(super) fn over(&self, len: usize) -> LaunchConfig {
+        let blocks = (len as u64).div_ceil(THREADS.into()).clamp(1, u64::from(self.multiprocessors) * 4);
+        LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+    }
+}
+
+/// Lets the driver keep freed memory for the next allocation instead of giving it back to the system.
+fn keep_memory(context: &CudaContext) -> Result<()> {
+    if !context.has_async_alloc() {
+        return Ok(());
+    }
+    let mut threshold = u64::MAX;
+    // SAFETY: the pool is the device's own, and the attribute is a 64-bit integer.
+    #[allow(unsafe_code)]
+    unsafe {
+        let pool = cudarc::driver::result::device::get_default_mem_pool(context.cu_device())?;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()).result()?;
+    }
+    Ok(())
+}
+
+/// Launches a kernel of a module with references to its arguments.
+macro_rules! launch {
+    ($gpu:expr, $module:expr, $kernel:expr, $shape:expr, $($argument:expr),+ $(,)?) => {
+        $crate::cuda::gpu::launch!(@launch $gpu, $module, $kernel, $shape, $($argument),+)
+    };
+    (@$launch:ident $gpu:expr, $module:expr, $kernel:expr, $shape:expr, $($argument:expr),+) => {{
+        let kernel = $gpu.kernel($module, $kernel)?;
+        let mut launch = $gpu.stream.launch_builder(&kernel);
+        $(cudarc::driver::PushKernelArg::arg(&mut launch, $argument);)+
+        // SAFETY: the arguments have the types and lengths that the kernel of this name takes. Where its blocks wait for one
+        // another, there are no more of them than fit on the GPU at a time.
+        #[allow(unsafe_code)]
+        unsafe { launch.$launch($shape) }?;
+    }};
+}
+pub(super) use launch;
+
+/// The same for a kernel whose blocks wait for one another.
+macro_rules! launch_together {
+    ($gpu:expr, $module:expr, $kernel:expr, $shape:expr, $($argument:expr),+ $(,)?) => {
+        $crate::cuda::gpu::launch!(@launch_cooperative $gpu, $module, $kernel, $shape, $($argument),+)
+    };
+}
+pub(super) use launch_together;

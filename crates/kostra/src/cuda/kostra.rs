@@ -1,0 +1,433 @@
+//! `kostra` on CUDA: Borůvka's rounds on the lightest edges, then on those that leave the trees so made.
+//!
+//! ```text
+//! every vertex chooses its smallest edge: from its row, or while the edges arrive from the host
+//! join along the chosen edges; number the trees
+//! list the light edges that join two trees; each offers itself to both
+//! until the list is empty:
+//!     join along the chosen edges; number the trees
+//!     rename the list's ends, drop edges inside a tree; the others offer themselves
+//! the same with the heavy edges, of which few are left
+//! ```
+//!
+//! What makes it fast, roughly in the order of what it is worth:
+//!
+//! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees.
+//! 2. A threshold, taken from a sample, keeps all but about as many edges as vertices out of the rounds.
+//! 3. A round reads the list once: renaming, dropping and the next offers are one pass.
+//! 4. One cooperative launch does everything. Between the passes the blocks wait for one another on the GPU, which takes
+//!    a microsecond or two; a launch and a look at a counter from the host would take ten times that. As the list gets
+//!    short, blocks that have nothing to do leave, down to one.
+//! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
+//!    order, so `key << 32 | position` in one atomic minimum settles ties as the order demands.
+//! 6. Where trees are few and edges many, each block finds the minima in its shared memory first.
+//!
+//! 64-bit keys are shortened to 32 bits in cells and compared in full only where these are equal. Cost: `O(m log n)` work at
+//! worst, with filtering near `O(m + n log n)`; beside the edges it takes 32 bytes per edge and 44 per vertex.
+
+use std::marker::PhantomData;
+use std::mem::offset_of;
+
+use bytemuck::Zeroable;
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
+
+use super::gpu::{Gpu, launch, launch_together};
+use super::resident::{DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::run::{Run, Stats};
+use crate::weight::{AnyKeys, Keys};
+
+/// Light edges wanted per vertex. Fewer leave more trees to the heavy edges, more make the rounds longer: against 1.2, on an
+/// H200, 0.85 was up to 41 % slower (web) and at best 6 % faster (social), 2.0 between 33 % slower (r4) and 6 % faster.
+const LIGHT: f32 = 1.2;
+
+/// Graphs with fewer edges per vertex are not filtered: most edges would be light.
+const FILTER_FROM: f64 = 2.5;
+
+/// Arcs per vertex from which rows are read by warps together rather than by a thread each.
+const STAGED_FROM: usize = 10;
+
+/// As in the kernels.
+const THREADS: u32 = 512;
+const TILE: usize = 4 * THREADS as usize;
+const BLOCKS: u32 = 1024;
+const ROUNDS: usize = 72;
+const SAMPLES: usize = 1024;
+const HUB: usize = 2048;
+const STAGE: usize = 512;
+const SHARE: usize = 2048;
+/// Bytes of shared memory for what blocks count, without the cells of a table; and for the queue of `build` without keys.
+const SHARED: usize = 12_576;
+const QUEUE: usize = 264 + 4 * 2 * TILE;
+
+/// Cells in a block's table, or four arrays of a block that is alone; leaves most of a multiprocessor's memory to its cache.
+const TABLE: u32 = 5120;
+
+/// Up to so many edges, one block per multiprocessor does the rounds: fewer blocks wait less for one another.
+const FEW: usize = 1 << 24;
+
+/// Vertices that the kernels can number.
+const MOST_VERTICES: usize = 1 << 31;
+
+/// Edges that are sent before work on them begins.
+const PART: usize = 1 << 21;
+
+/// What the kernels count, as far as the host reads it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct State {
+    barriers: [u32; 8],
+    again: u32,
+    pieces: u32,
+    hubs: u32,
+    trees: u32,
+    done: u32,
+    rounds: u32,
+    slots: u32,
+    parts: u32,
+    part_length: u64,
+    threshold_key: u64,
+    threshold_edge: u32,
+    round: [[u32; 2]; ROUNDS],
+}
+
+// SAFETY: all fields are integers.
+#[allow(unsafe_code)]
+unsafe impl Zeroable for State {}
+
+/// Bytes of the kernels' state, which also has three numbers per block.
+const STATE: usize = size_of::<State>() + 3 * 4 * BLOCKS as usize;
+
+/// Memory to work in, as kernels take it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct WorkArgument {
+    state: sys::CUdeviceptr,
+    factor: f32,
+    table: u32,
+    cells: sys::CUdeviceptr,
+    next_cells: sys::CUdeviceptr,
+    links: sys::CUdeviceptr,
+    maps: sys::CUdeviceptr,
+    list: sys::CUdeviceptr,
+    next_list: sys::CUdeviceptr,
+    chosen: sys::CUdeviceptr,
+    pieces: sys::CUdeviceptr,
+    hubs: sys::CUdeviceptr,
+}
+
+// SAFETY: as the struct Work in kostra.cu.
+#[allow(unsafe_code)]
+unsafe impl DeviceRepr for WorkArgument {}
+
+/// Memory to work in, reused from solve to solve.
+pub(super) struct Scratch<K> {
+    /// Everything lies in here.
+    _memory: CudaSlice<u8>,
+    work: WorkArgument,
+    shapes: Shapes,
+    key: PhantomData<K>,
+}
+
+/// How the kernels are launched.
+struct Shapes {
+    sample: LaunchConfig,
+    rows: LaunchConfig,
+    join: LaunchConfig,
+    build: LaunchConfig,
+    rounds: LaunchConfig,
+    label: LaunchConfig,
+}
+
+/// Lays arrays one behind the other.
+#[derive(Default)]
+struct Layout(u64);
+
+impl Layout {
+    /// Where an array of so many bytes goes.
+    fn place(&mut self, bytes: usize) -> u64 {
+        let at = self.0;
+        self.0 += (bytes as u64).next_multiple_of(256);
+        at
+    }
+}
+
+impl WorkArgument {
+    /// Places relative to the start, and how many bytes they need in all.
+    fn layout<K>(n: usize, m: usize) -> (Self, u64) {
+        let mut all = Layout::default();
+        let pieces = 2 * m / HUB * 2 + 1;
+        let work = Self {
+            state: all.place(STATE),
+            factor: 0.0,
+            table: TABLE,
+            cells: all.place(8 * n),
+            next_cells: all.place(8 * (n / 2 + 1)),
+            links: all.place(4 * n),
+            maps: all.place(4 * 2 * n),
+            list: all.place(16 * m),
+            next_list: all.place(16 * m),
+            chosen: all.place(4 * 3 * n),
+            pieces: all.place((16 + size_of::<K>()) * pieces),
+            hubs: all.place(8 * pieces),
+        };
+        (work, all.0)
+    }
+
+    /// The same places in memory that starts there.
+    fn moved_to(self, start: sys::CUdeviceptr) -> Self {
+        let Self { factor, table, .. } = self;
+        let [state, cells, next_cells, links, maps, list, next_list, chosen, pieces, hubs] = [
+            self.state,
+            self.cells,
+            self.next_cells,
+            self.links,
+            self.maps,
+            self.list,
+            self.next_list,
+            self.chosen,
+            self.pieces,
+            self.hubs,
+        ]
+        .map(|place| place + start);
+        Self { state, factor, table, cells, next_cells, links, maps, list, next_list, chosen, pieces, hubs }
+    }
+}
+
+impl<K: DeviceKey> Scratch<K> {
+    /// Room to solve a graph of that size.
+    pub(super) fn new(gpu: &Gpu, n: u32, m: u32) -> Result<Self> {
+        let (n, m) = (n as usize, m as usize);
+        let (work, bytes) = WorkArgument::layout::<K>(n, m);
+        let memory = gpu.room::<u8>(bytes as usize)?;
+        let mut work = work.moved_to(address(gpu, &memory));
+        let filtered = m as f64 >= FILTER_FROM * n as f64;
+        work.factor = if filtered { LIGHT } else { 0.0 };
+        let key = size_of::<K>();
+        let warps = THREADS as usize / 32;
+        let blocks = if m <= FEW { gpu.multiprocessors as usize } else { BLOCKS as usize };
+        let shapes = Shapes {
+            sample: LaunchConfig {
+                grid_dim: (1, 1, 1),
+                block_dim: (SAMPLES as u32, 1, 1),
+                shared_mem_bytes: (SAMPLES * 2 * key) as u32,
+            },
+            rows: gpu.filled(K::KOSTRA, "search_rows", THREADS, warps * STAGE * key, n.div_ceil(THREADS as usize))?,
+            join: gpu.filled(K::KOSTRA, "join_vertices", THREADS, SHARED, n.div_ceil(TILE))?,
+            build: gpu.filled(K::KOSTRA, "build", THREADS, QUEUE + 2 * TILE * key, m.div_ceil(TILE))?,
+            rounds: gpu.filled(
+                K::KOSTRA,
+                "rounds",
+                THREADS,
+                SHARED + 8 * TABLE as usize,
+                blocks.min(m.div_ceil(SHARE)),
+            )?,
+            label: gpu.filled(K::KOSTRA, "label", THREADS, 0, n.div_ceil(THREADS as usize))?,
+        };
+        Ok(Self { _memory: memory, work, shapes, key: PhantomData })
+    }
+}
+
+/// Solves a graph that is on the GPU.
+pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
+    let Solver { edges, rows, scratch, .. } = solver;
+    let scratch = match scratch {
+        Some(scratch) => scratch,
+        None => scratch.insert(Scratch::new(gpu, edges.n, edges.m)?),
+    };
+    let graph = GraphArgument::new(gpu, edges, rows.as_ref(), run);
+    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &graph, &scratch.work);
+    match rows {
+        Some(rows) => search_rows(gpu, &graph, scratch, rows)?,
+        None => {
+            clear_cells(gpu, scratch, edges.n)?;
+            offer_edges(gpu, &graph, scratch, 0, u64::from(edges.m))?;
+            look_up_edges(gpu, &graph, scratch)?;
+        }
+    }
+    finish(gpu, &graph, scratch, run)
+}
+
+/// The forest of a graph in the host's memory.
+pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
+    check_size(graph)?;
+    let limit = memory_limit(gpu, run)?;
+    let (edges, stats) = if graph.edges() == 0 {
+        (Vec::new(), run.stats())
+    } else if bytes_for(graph, graph.edges()) <= limit {
+        whole(gpu, graph, run)?
+    } else {
+        parts(gpu, graph, run, limit)?
+    };
+    Ok(Forest::ascending(graph, edges, stats))
+}
+
+/// The kernels mark roots with the highest bit of a vertex.
+pub(super) fn check_size(graph: &Graph) -> Result<()> {
+    let n = graph.vertices();
+    if n <= MOST_VERTICES {
+        return Ok(());
+    }
+    let what = format!("{n} vertices are more than the 2^31 that fit into the kernels' numbers; use the device cpu");
+    Err(Error::Device { name: "cuda".into(), what })
+}
+
+/// Bytes of the GPU's memory that may be used.
+pub(super) fn memory_limit(gpu: &Gpu, run: &Run) -> Result<u64> {
+    match run.option("memory")? {
+        Some(bytes) => Ok(bytes),
+        None => gpu.free_memory(),
+    }
+}
+
+/// Bytes on the GPU for a graph that stays there, with adjacency lists.
+pub(super) fn bytes_resident(graph: &Graph) -> u64 {
+    let arcs = 2 * graph.edges() as u64;
+    bytes_for(graph, graph.edges()) + 4 * graph.vertices() as u64 + 16 * arcs
+}
+
+/// Bytes on the GPU for a graph of these vertices and so many edges.
+fn bytes_for(graph: &Graph, m: usize) -> u64 {
+    let n = graph.vertices();
+    let key = if matches!(graph.keys(false), AnyKeys::Wide(_)) { 8 } else { 4 };
+    let (edges, collected) = ((8 + key) * m, m / 8 + 4 * n);
+    WorkArgument::layout::<u64>(n, m).1 + (edges + collected) as u64 + (1 << 20)
+}
+
+/// The forest of a union is the forest of the union of the forests. So each part of the edges is solved together with the
+/// forest of the parts before it. The forest's edges come first, so new ids are in the order of the old ones.
+fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Vec<u32>, Option<Stats>)> {
+    let m = graph.edges();
+    let kept = graph.vertices().saturating_sub(1).min(m);
+    let needed = bytes_for(graph, kept);
+    let per_edge = (bytes_for(graph, kept + (1 << 20)) - needed).div_ceil(1 << 20);
+    let part = limit.saturating_sub(needed) / per_edge;
+    if part == 0 {
+        let n = graph.vertices();
+        return Err(Error::Device {
+            name: "cuda".into(),
+            what: format!(
+                "a forest of {n} vertices needs {needed} bytes of the GPU's memory, and there are {limit}; use the \
+                 device cpu"
+            ),
+        });
+    }
+    let part = part.min(m as u64) as usize;
+    let (mut ids, mut stats) = (Vec::new(), None);
+    for from in (0..m).step_by(part) {
+        ids.extend((from..m.min(from + part)).map(|e| e as u32));
+        let (chosen, counted) = whole(gpu, &graph.with_edges(&ids), run)?;
+        ids = chosen.iter().map(|&e| ids[e as usize]).collect();
+        stats = counted;
+    }
+    if let Some(stats) = &mut stats {
+        stats.facts.push(("parts", m.div_ceil(part) as f64));
+    }
+    Ok((ids, stats))
+}
+
+fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Vec<u32>, Option<Stats>)> {
+    match graph.keys(false) {
+        AnyKeys::Narrow(keys) => send_and_solve(gpu, graph, keys, run),
+        AnyKeys::Wide(keys) => send_and_solve(gpu, graph, keys, run),
+    }
+}
+
+/// Sends the edges part by part; each offers itself to its ends while the next are on their way.
+fn send_and_solve<K: DeviceKey>(
+    gpu: &Gpu,
+    graph: &Graph,
+    keys: Keys<K>,
+    run: &Run,
+) -> Result<(Vec<u32>, Option<Stats>)> {
+    let edges = Edges::room(gpu, graph, keys)?;
+    let scratch = Scratch::new(gpu, edges.n, edges.m)?;
+    clear_cells(gpu, &scratch, edges.n)?;
+    let argument = GraphArgument::new(gpu, &edges, None, run);
+    std::thread::scope(|scope| {
+        // The first touch of a page costs more than the copy into it, so the ids' are touched while the edges travel.
+        let ids = scope.spawn(|| vec![1; graph.vertices().min(graph.edges())]);
+        edges.send(gpu, graph, keys, PART, |from, to| {
+            run.watch().step("upload", to, graph.edges() as u64)?;
+            offer_edges(gpu, &argument, &scratch, from, to)
+        })?;
+        launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
+        look_up_edges(gpu, &argument, &scratch)?;
+        let solved = finish(gpu, &argument, &scratch, run)?;
+        let ids = ids.join().unwrap_or_default();
+        Ok((collect(gpu, &solved, graph.edges(), ids)?, solved.stats))
+    })
+}
+
+fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {
+    // SAFETY: the cells are 8 bytes per vertex, in the scratch memory.
+    #[allow(unsafe_code)]
+    unsafe {
+        let bytes = 8 * n as usize;
+        cudarc::driver::result::memset_d8_async(scratch.work.cells, 0xff, bytes, gpu.stream.cu_stream())?;
+    }
+    Ok(())
+}
+
+fn offer_edges<K: DeviceKey>(
+    gpu: &Gpu,
+    graph: &GraphArgument<K>,
+    scratch: &Scratch<K>,
+    from: u64,
+    to: u64,
+) -> Result<()> {
+    let (from, to) = (from as u32, to as u32);
+    launch!(gpu, K::KOSTRA, "offer_edges", gpu.over((to - from) as usize), graph, &scratch.work.cells, &from, &to);
+    Ok(())
+}
+
+/// The smallest edge of every vertex, from its row.
+fn search_rows<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>, rows: &Rows<K>) -> Result<()> {
+    let Scratch { work, shapes, .. } = scratch;
+    let staged = u32::from(rows.arcs > STAGED_FROM * graph.n as usize);
+    launch!(gpu, K::KOSTRA, "search_rows", shapes.rows, graph, work, &staged);
+    if rows.longest > HUB {
+        launch!(gpu, K::KOSTRA, "search_pieces", shapes.label, graph, work);
+        launch!(gpu, K::KOSTRA, "join_pieces", shapes.label, graph, work);
+    }
+    Ok(())
+}
+
+/// The same from cells, to which the edges have offered themselves.
+fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
+    launch!(gpu, K::KOSTRA, "look_up_edges", scratch.shapes.label, graph, &scratch.work);
+    Ok(())
+}
+
+/// All that follows when every vertex has its smallest edge; waits until it is done.
+fn finish<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>, run: &Run) -> Result<Solved> {
+    let (work, Shapes { join, build, rounds, label, .. }) = (&scratch.work, &scratch.shapes);
+    let filtered = u32::from(work.factor > 0.0);
+    let (light, heavy) = (1u32, 0u32);
+    launch_together!(gpu, K::KOSTRA, "join_vertices", *join, graph, work);
+    launch!(gpu, K::KOSTRA, "build", *build, graph, work, &light);
+    launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &light, &filtered);
+    if filtered == 1 {
+        launch_together!(gpu, K::KOSTRA, "label", *label, graph, work);
+        launch!(gpu, K::KOSTRA, "build", *build, graph, work, &heavy);
+        launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &heavy, &heavy);
+    }
+    let mut stats = run.stats();
+    if let Some(stats) = &mut stats {
+        let mut state = [State::zeroed()];
+        // SAFETY: the kernels' state begins with these fields, in the scratch memory.
+        #[allow(unsafe_code)]
+        unsafe {
+            cudarc::driver::result::memcpy_dtoh_async(&mut state, work.state, gpu.stream.cu_stream())?;
+        }
+        gpu.stream.synchronize()?;
+        let [State { round, rounds, .. }] = state;
+        let counted = round.iter().take(rounds as usize);
+        stats.rounds = counted.map(|&[trees, edges]| vec![("trees", trees.into()), ("edges", edges.into())]).collect();
+    }
+    gpu.stream.synchronize()?;
+    let slots = Slots::At(work.state + offset_of!(State, slots) as u64);
+    Ok(Solved { chosen: work.chosen, slots, stats })
+}

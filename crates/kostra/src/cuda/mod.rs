@@ -1,0 +1,57 @@
+//! The algorithms on NVIDIA GPUs, one per file, twins of [`cpu`](crate::cpu) by name.
+//!
+//! [`solve`](crate::solve) with [`Device::cuda`](crate::Device::cuda) goes from the caller's arrays to the forest. A graph
+//! that is solved several times is better kept on the GPU: [`Resident`].
+//!
+//! Nothing here needs the CUDA toolkit: kernels are shipped as PTX, and the driver is looked for when it is first used.
+
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::run::{Algorithm, Run};
+
+mod ecl;
+mod gpu;
+mod kostra;
+mod pipe;
+mod resident;
+
+pub(crate) use gpu::check;
+pub use gpu::{Gpu, Info, devices};
+pub use resident::Resident;
+
+/// Edges from which the way to the GPU and back pays, when the GPU has yet to be opened; opening takes a good part of a
+/// second.
+const WINS_FROM: usize = 1 << 25;
+
+/// The same where it is open already.
+const WINS_OPEN_FROM: usize = 1 << 21;
+
+/// The algorithm that `run` stands for on a GPU: the one it names, or the one that `auto` chooses.
+pub fn resolve(run: &Run) -> Result<Algorithm> {
+    match run.algorithm() {
+        Algorithm::Auto => Ok(Algorithm::Kostra),
+        named if named.runs_on_cuda() => Ok(named),
+        other => Err(Error::Algorithm {
+            name: other.name().into(),
+            what: "it runs on the CPU only; use the device cpu, or the algorithm kostra or ecl".into(),
+        }),
+    }
+}
+
+/// Whether the first GPU, if there is one, finds the forest sooner than the CPU, transfers included.
+pub(crate) fn wins(graph: &Graph, run: &Run) -> bool {
+    let from = if gpu::is_open(0) { WINS_OPEN_FROM } else { WINS_FROM };
+    run.algorithm().runs_on_cuda() && graph.edges() >= from && check(0).is_ok()
+}
+
+pub(crate) fn solve(graph: &Graph, run: &Run, number: u32) -> Result<Forest> {
+    match resolve(run)? {
+        Algorithm::Ecl => {
+            let mut resident = Resident::upload(graph, number)?;
+            resident.solve(run)?;
+            resident.download()
+        }
+        _ => kostra::forest(&*Gpu::open(number)?, graph, run),
+    }
+}

@@ -1,0 +1,355 @@
+//! Graphs in a GPU's memory, and forests on their way back.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZeroBits, sys};
+
+use super::gpu::{Gpu, launch};
+use super::kostra::Scratch;
+use super::{ecl, kostra};
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::graph::Graph;
+use crate::mix::{below, mix};
+use crate::run::{Algorithm, Run, Stats};
+use crate::weight::{AnyKeys, Key, Keys};
+
+/// Arcs that rows can point to: their places are 32-bit.
+const ARCS: usize = u32::MAX as usize;
+
+/// Keys that are looked at to find a small one.
+const SAMPLES: u64 = 1024;
+
+/// Blocks that collect edge ids; each has a thread for every block before it.
+const COLLECTORS: u32 = 512;
+
+/// A key on the GPU.
+pub(super) trait DeviceKey: Key + DeviceRepr + ValidAsZeroBits {
+    /// What the names of kernels for these keys end with.
+    const SUFFIX: &'static str;
+    /// Two of them.
+    const MAKE_KEYS: &'static str;
+    const GATHER_KEYS: &'static str;
+    /// The module of `kostra` for these keys.
+    const KOSTRA: &'static str;
+    /// The key with every bit flipped: so are all keys of a maximum forest.
+    fn flipped(self) -> Self;
+}
+
+impl DeviceKey for u32 {
+    const SUFFIX: &'static str = "u32";
+    const MAKE_KEYS: &'static str = "make_keys_u32";
+    const GATHER_KEYS: &'static str = "gather_keys_u32";
+    const KOSTRA: &'static str = "kostra-u32";
+
+    fn flipped(self) -> u32 {
+        !self
+    }
+}
+
+impl DeviceKey for u64 {
+    const SUFFIX: &'static str = "u64";
+    const MAKE_KEYS: &'static str = "make_keys_u64";
+    const GATHER_KEYS: &'static str = "gather_keys_u64";
+    const KOSTRA: &'static str = "kostra-u64";
+
+    fn flipped(self) -> u64 {
+        !self
+    }
+}
+
+/// The address of an array in the GPU's memory. The array must outlive whatever is launched with it.
+pub(super) fn address<T>(gpu: &Gpu, array: &CudaSlice<T>) -> sys::CUdeviceptr {
+    array.device_ptr(&gpu.stream).0
+}
+
+/// How the bits of weights become keys.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Map<K>([K; 4]);
+
+// SAFETY: four keys, as in the kernel's struct.
+#[allow(unsafe_code)]
+unsafe impl<K: DeviceRepr> DeviceRepr for Map<K> {}
+
+/// The edges of a graph in the GPU's memory: 8 bytes for the ends and 4 or 8 for the key of each.
+pub(super) struct Edges<K> {
+    pub(super) n: u32,
+    pub(super) m: u32,
+    pub(super) src: CudaSlice<u32>,
+    pub(super) dst: CudaSlice<u32>,
+    pub(super) keys: CudaSlice<K>,
+    /// Of the keys that were looked at.
+    smallest: K,
+    largest: K,
+}
+
+impl<K: DeviceKey> Edges<K> {
+    /// Room for `graph`'s edges.
+    pub(super) fn room(gpu: &Gpu, graph: &Graph, keys: Keys<K>) -> Result<Self> {
+        let (n, m) = (graph.vertices() as u32, graph.edges());
+        let sample = (0..SAMPLES.min(m as u64)).map(|i| keys.at(below(mix(i), m as u64) as usize));
+        let (smallest, largest) = sample.fold((K::MAX, K::zeroed()), |(low, high), key| (low.min(key), high.max(key)));
+        Ok(Self {
+            n,
+            m: m as u32,
+            src: gpu.room(m)?,
+            dst: gpu.room(m)?,
+            keys: if graph.weights().is_unit() { gpu.stream.alloc_zeros(m.max(1))? } else { gpu.room(m)? },
+            smallest,
+            largest,
+        })
+    }
+
+    /// Sends the edges in parts and makes their keys, calling `sent` with the end of each part.
+    pub(super) fn send(
+        &self,
+        gpu: &Gpu,
+        graph: &Graph,
+        keys: Keys<K>,
+        part: usize,
+        mut sent: impl FnMut(u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let (bits, map) = keys.parts();
+        let map = Map(map);
+        let m = graph.edges();
+        gpu.with_pipe(|pipe| {
+            pipe.wait()?;
+            for from in (0..m).step_by(part) {
+                let to = m.min(from + part);
+                pipe.send(&graph.sources()[from..to], address(gpu, &self.src) + 4 * from as u64)?;
+                pipe.send(&graph.targets()[from..to], address(gpu, &self.dst) + 4 * from as u64)?;
+                let (from_64, to_64) = (from as u64, to as u64);
+                if graph.weights().is_unit() {
+                    pipe.join()?;
+                } else {
+                    pipe.send(&bits[from..to], address(gpu, &self.keys) + (size_of::<K>() * from) as u64)?;
+                    pipe.join()?;
+                    launch!(gpu, "graph", K::MAKE_KEYS, gpu.over(to - from), &self.keys, &map, &from_64, &to_64);
+                }
+                sent(from_64, to_64)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Adjacency lists in the GPU's memory, rows in edge-id order: 4 bytes per vertex, and 12 or 16 for each of two arcs per
+/// edge.
+pub(super) struct Rows<K> {
+    pub(super) rows: CudaSlice<u32>,
+    pub(super) neighbours: CudaSlice<u32>,
+    pub(super) edges: CudaSlice<u32>,
+    pub(super) keys: CudaSlice<K>,
+    /// Arcs in the longest row, and in all.
+    pub(super) longest: usize,
+    pub(super) arcs: usize,
+}
+
+impl<K: DeviceKey> Rows<K> {
+    /// The graph's rows; none where they have too many arcs.
+    fn send(gpu: &Gpu, graph: &Graph, edges: &Edges<K>) -> Result<Option<Self>> {
+        if 2 * graph.edges() > ARCS {
+            return Ok(None);
+        }
+        let csr = graph.csr();
+        let arcs = csr.edges().len();
+        let offsets: Vec<u32> = csr.offsets().iter().map(|&offset| offset as u32).collect();
+        let rows = Self {
+            rows: gpu.room(offsets.len())?,
+            neighbours: gpu.room(arcs)?,
+            edges: gpu.room(arcs)?,
+            keys: gpu.room(arcs)?,
+            longest: offsets.windows(2).map(|row| (row[1] - row[0]) as usize).max().unwrap_or(0),
+            arcs,
+        };
+        gpu.with_pipe(|pipe| {
+            pipe.wait()?;
+            pipe.send(&offsets, address(gpu, &rows.rows))?;
+            pipe.send(csr.neighbours(), address(gpu, &rows.neighbours))?;
+            pipe.send(csr.edges(), address(gpu, &rows.edges))?;
+            pipe.join()
+        })?;
+        let count = arcs as u64;
+        launch!(gpu, "graph", K::GATHER_KEYS, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count);
+        Ok(Some(rows))
+    }
+}
+
+/// A graph, as kernels take it.
+#[repr(C)]
+pub(super) struct GraphArgument<K> {
+    pub(super) n: u32,
+    pub(super) m: u32,
+    src: sys::CUdeviceptr,
+    dst: sys::CUdeviceptr,
+    keys: sys::CUdeviceptr,
+    pub(super) rows: sys::CUdeviceptr,
+    pub(super) neighbours: sys::CUdeviceptr,
+    pub(super) edges: sys::CUdeviceptr,
+    pub(super) arc_keys: sys::CUdeviceptr,
+    flip: K,
+    lowest: K,
+}
+
+// SAFETY: as the struct Graph in common.cuh.
+#[allow(unsafe_code)]
+unsafe impl<K: DeviceRepr> DeviceRepr for GraphArgument<K> {}
+
+impl<K: DeviceKey> GraphArgument<K> {
+    /// The graph of these edges and rows, for the run's minimum or maximum forest.
+    pub(super) fn new(gpu: &Gpu, edges: &Edges<K>, rows: Option<&Rows<K>>, run: &Run) -> Self {
+        Self {
+            n: edges.n,
+            m: edges.m,
+            src: address(gpu, &edges.src),
+            dst: address(gpu, &edges.dst),
+            keys: address(gpu, &edges.keys),
+            rows: rows.map_or(0, |rows| address(gpu, &rows.rows)),
+            neighbours: rows.map_or(0, |rows| address(gpu, &rows.neighbours)),
+            edges: rows.map_or(0, |rows| address(gpu, &rows.edges)),
+            arc_keys: rows.map_or(0, |rows| address(gpu, &rows.keys)),
+            flip: if run.is_maximum() { K::MAX } else { K::zeroed() },
+            lowest: if run.is_maximum() { edges.largest.flipped() } else { edges.smallest },
+        }
+    }
+}
+
+/// A graph in a GPU's memory, to be solved as often as wanted.
+///
+/// ```no_run
+/// use kostra::{Run, cuda};
+///
+/// let graph = kostra::generate("rmat:scale=20")?;
+/// let mut resident = cuda::Resident::upload(&graph, 0)?;
+/// resident.solve(&Run::new("kostra")?)?;
+/// let forest = resident.download()?;
+/// # Ok::<(), kostra::Error>(())
+/// ```
+pub struct Resident<'g> {
+    graph: &'g Graph<'g>,
+    gpu: Arc<Gpu>,
+    any: Any,
+    /// Where the last solve left the forest.
+    solved: Option<Solved>,
+}
+
+enum Any {
+    Narrow(Solver<u32>),
+    Wide(Solver<u64>),
+}
+
+/// What solvers of one type of key work with.
+pub(super) struct Solver<K> {
+    pub(super) edges: Edges<K>,
+    pub(super) rows: Option<Rows<K>>,
+    pub(super) scratch: Option<Scratch<K>>,
+    pub(super) ecl: Option<ecl::Scratch<K>>,
+}
+
+/// The forest of a solve, still on the GPU.
+pub(super) struct Solved {
+    /// Where the edge ids are, with gaps.
+    pub(super) chosen: sys::CUdeviceptr,
+    pub(super) slots: Slots,
+    pub(super) stats: Option<Stats>,
+}
+
+/// How many places there are for edge ids.
+pub(super) enum Slots {
+    /// So many.
+    Count(usize),
+    /// As many as the 32-bit number at that address says.
+    At(sys::CUdeviceptr),
+}
+
+impl<'g> Resident<'g> {
+    /// Whether the graph and what it takes to solve it fit into the GPU's memory, or the part that the run allows. If not,
+    /// [`solve`](crate::solve) still does, in parts.
+    pub fn fits(graph: &Graph, run: &Run, number: u32) -> Result<bool> {
+        Ok(kostra::bytes_resident(graph) <= kostra::memory_limit(&*Gpu::open(number)?, run)?)
+    }
+
+    /// Copies a graph to the GPU of that number.
+    pub fn upload(graph: &'g Graph<'g>, number: u32) -> Result<Self> {
+        kostra::check_size(graph)?;
+        let gpu = Gpu::open(number)?;
+        let any = match graph.keys(false) {
+            AnyKeys::Narrow(keys) => Any::Narrow(Solver::new(&gpu, graph, keys)?),
+            AnyKeys::Wide(keys) => Any::Wide(Solver::new(&gpu, graph, keys)?),
+        };
+        gpu.stream.synchronize()?;
+        Ok(Self { graph, gpu, any, solved: None })
+    }
+
+    /// Finds the forest; it stays on the GPU until it is [downloaded](Self::download) or the next is found.
+    pub fn solve(&mut self, run: &Run) -> Result<()> {
+        run.watch().check()?;
+        self.solved = None;
+        if self.graph.edges() == 0 {
+            return Ok(());
+        }
+        let gpu = &self.gpu;
+        self.solved = Some(match &mut self.any {
+            Any::Narrow(solver) => solver.solve(gpu, run)?,
+            Any::Wide(solver) => solver.solve(gpu, run)?,
+        });
+        Ok(())
+    }
+
+    /// The forest that was found last; of no edges before the first.
+    pub fn download(&self) -> Result<Forest> {
+        let edges = match &self.solved {
+            Some(solved) => collect(&self.gpu, solved, self.graph.edges(), Vec::new())?,
+            None => Vec::new(),
+        };
+        Ok(Forest::ascending(self.graph, edges, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
+    }
+}
+
+impl<K: DeviceKey> Solver<K> {
+    fn new(gpu: &Gpu, graph: &Graph, keys: Keys<K>) -> Result<Self> {
+        let edges = Edges::room(gpu, graph, keys)?;
+        edges.send(gpu, graph, keys, graph.edges().max(1), |_, _| Ok(()))?;
+        let rows = Rows::send(gpu, graph, &edges)?;
+        Ok(Self { edges, rows, scratch: None, ecl: None })
+    }
+
+    fn solve(&mut self, gpu: &Gpu, run: &Run) -> Result<Solved> {
+        match super::resolve(run)? {
+            Algorithm::Ecl => ecl::solve(gpu, self, run),
+            _ => kostra::solve(gpu, self, run),
+        }
+    }
+}
+
+/// The ids of the chosen edges, ascending, from the GPU, put into `edges`.
+pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize, mut edges: Vec<u32>) -> Result<Vec<u32>> {
+    let words = m.div_ceil(32) as u64;
+    let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
+    let slots = match solved.slots {
+        Slots::Count(slots) => slots,
+        Slots::At(address) => {
+            let mut slots = [0u32];
+            // SAFETY: the address is that of a number which the solver wrote before it was done.
+            #[allow(unsafe_code)]
+            unsafe {
+                cudarc::driver::result::memcpy_dtoh_sync(&mut slots, address)?;
+            }
+            slots[0] as usize
+        }
+    };
+    let (count, chosen) = (slots as u64, solved.chosen);
+    launch!(gpu, "graph", "mark", gpu.over(slots), &chosen, &count, &bits);
+    let counts = gpu.room::<u32>(COLLECTORS as usize)?;
+    let shape = LaunchConfig { grid_dim: (COLLECTORS, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
+    launch!(gpu, "graph", "count_bits", shape, &bits, &words, &counts);
+    let host_counts = gpu.stream.clone_dtoh(&counts)?;
+    gpu.stream.synchronize()?;
+    let count = host_counts.iter().map(|&count| count as usize).sum();
+    let ids = gpu.room::<u32>(count)?;
+    launch!(gpu, "graph", "collect_bits", shape, &bits, &words, &counts, &ids);
+    edges.resize(count, 0);
+    gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut edges))?;
+    Ok(edges)
+}
