@@ -59,7 +59,13 @@ fn the_ptx_is_that_of_the_sources() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     let text = |name: &str| read_to_string(folder.join(name)).unwrap();
     for (ptx, source) in [("graph", "graph"), ("kostra-u32", "kostra"), ("kostra-u64", "kostra"), ("ecl", "ecl")] {
-        let sources = text("common.cuh") + &text(&format!("{source}.cu"));
+        // What all share, what lies in the folder of the source's name, and the source.
+        let mut headers: Vec<String> = std::fs::read_dir(folder.join(source)).map_or(Vec::new(), |entries| {
+            entries.map(|entry| format!("{source}/{}", entry.unwrap().file_name().to_str().unwrap())).collect()
+        });
+        headers.sort();
+        let sources = text("common.cuh") + &headers.iter().map(|name| text(name)).collect::<String>();
+        let sources = sources + &text(&format!("{source}.cu"));
         // 64-bit FNV-1a, as scripts/ptx computes it.
         let fnv = |value: u64, byte: u8| (value ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let hash = sources.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);

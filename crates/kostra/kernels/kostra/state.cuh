@@ -1,0 +1,104 @@
+// What the kernels of `kostra` share: constants, counters, and memory to work in.
+#pragma once
+#include "common.cuh"
+
+#ifndef THREADS
+#define THREADS 512
+#endif
+// What a thread does while it waits at the barrier.
+#ifndef IDLE
+#define IDLE()
+#endif
+
+constexpr u32 WARPS = THREADS / WARP;
+// Edges or trees that a thread looks at in one go: several loads in flight.
+constexpr u32 EACH = 4;
+constexpr u32 TILE = THREADS * EACH;
+constexpr u32 SAMPLES = 1024;
+// Rows up to this length are searched by one thread, up to HUB by a warp; longer ones are cut into pieces of that length.
+constexpr u32 SHORT_ROW = 32;
+constexpr u32 HUB = 2048;
+// Arcs that a warp reads at a time.
+constexpr u32 STAGE = 512;
+// So many steps of a path are walked before the rest is left to another pass over all trees.
+constexpr u32 WALK = 64;
+// Most blocks of a launch, and most rounds; each halves the trees at least.
+constexpr u32 BLOCKS = 1024;
+constexpr u32 ROUNDS = 72;
+// A private table pays from so many edges per tree.
+constexpr u32 DENSE = 8;
+// Edges per block below which fewer blocks work: the barrier costs more than the work.
+constexpr u32 SHARE = 2048;
+// One block goes on alone, with the trees in its shared memory, when there are no more edges and trees than this.
+constexpr u32 SOLO_EDGES = 8192;
+constexpr u32 SOLO_TREES = 2048;
+
+// A link with this bit tells that the tree is a root; the rest is its number in its block, with DONE where no edge of the
+// list leaves it. So are labels, without the first bit. There are fewer than 2^31 vertices and half as many trees.
+constexpr u32 ROOT = 1u << 31;
+constexpr u32 DONE = 1u << 30;
+constexpr u32 NUMBER = DONE - 1;
+
+// Counted for the statistics: the trees and the edges at the start of a round.
+struct Round {
+    u32 trees, edges;
+};
+
+struct State {
+    // Blocks that have arrived, and the target of the last barrier that all have reached; for each cooperative launch.
+    u32 arrived[4], reached[4];
+    u32 again;
+    u32 pieces, hubs;
+    // Trees to begin with, and those complete so far.
+    u32 trees, done;
+    // Rounds, and entries of `chosen`, so far.
+    u32 rounds, slots;
+    // The blocks that wrote the list, and the room of each.
+    u32 parts;
+    u64 part_length;
+    // The last light edge in the order.
+    u64 threshold_key;
+    u32 threshold_edge;
+    Round round[ROUNDS];
+    // Of the list, and of roots with edges and without, in each block's stretch.
+    u32 kept[BLOCKS], active[BLOCKS], complete[BLOCKS];
+};
+
+// A part of a hub's row, and the smallest edge in it.
+template <typename K> struct Piece {
+    u32 from, to;
+    u32 best;
+    K key;
+};
+
+template <typename K> struct Work {
+    State *state;
+    // Light edges wanted per vertex; 0 takes all edges as light.
+    float factor;
+    // Cells that fit into a block's shared memory.
+    u32 table;
+    u64 *cells, *next_cells;
+    // The tree that each tree joins, or its number where it is a root.
+    u32 *links;
+    // For every vertex and then for the trees of every round: the label in the next round.
+    u32 *maps;
+    uint4 *list, *next_list;
+    // The edge that a tree joined another along, round after round; NONE for roots.
+    u32 *chosen;
+    Piece<K> *pieces;
+    // The hubs, each with its first piece.
+    uint2 *hubs;
+};
+
+struct Shared {
+    u32 tile[EACH * WARPS + 1];
+    // Where each block's roots begin, with edges and without, and its part of the list; and the end of the last.
+    u32 starts[BLOCKS + 1], done_starts[BLOCKS + 1], list_starts[BLOCKS + 1];
+};
+
+// Edges that were found light and wait until a whole tile of them can be worked on.
+template <typename K> struct Queue {
+    u32 tile[EACH * WARPS + 1];
+    u32 edges[2 * TILE];
+    K keys[2 * TILE];
+};
