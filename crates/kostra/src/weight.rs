@@ -9,7 +9,7 @@ use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 
 use crate::array::Array;
-use crate::par::{block, pack_flags};
+use crate::par::{block, pack_flags, prefetch};
 
 /// The weights of a graph's edges, one per edge, in one type.
 #[derive(Debug)]
@@ -310,6 +310,12 @@ impl<K: Key> Keys<'_, K> {
     #[inline(always)]
     pub fn at(&self, e: usize) -> K {
         self.bits[e].transform(&self.map)
+    }
+
+    /// Asks for the key of an edge that will be needed soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, e: usize) {
+        prefetch(self.bits, e);
     }
 
     /// One bit for each of up to 64 edges, the first the lowest: whether it is `last` or before it in the order.

@@ -203,8 +203,11 @@ impl List {
                     put(&batch[..held]);
                     held = 0;
                 }
-                for bit in ones(word) {
-                    batch[held] = first + bit as u32;
+                for e in ones(word).map(|bit| first + bit as u32) {
+                    prefetch(src, e as usize);
+                    prefetch(dst, e as usize);
+                    contest.keys.prefetch(e as usize);
+                    batch[held] = e;
                     held += 1;
                 }
             }
@@ -228,14 +231,26 @@ impl List {
         let (src, dst) = (contest.graph.sources().par_chunks(block), contest.graph.targets().par_chunks(block));
         let find = |(number, (src, dst)): (usize, (&[u32], &[u32]))| {
             contest.watch.check()?;
-            let mut found = Vec::new();
+            let (mut found, first) = (Vec::new(), number * block);
+            // The ends now, the keys when memory has brought them.
+            let mut waiting = 0;
+            let mut key = |found: &mut [u64]| {
+                for word in found[waiting..].iter_mut().skip(1).step_by(2) {
+                    *word |= contest.short(*word as usize);
+                }
+                waiting = found.len();
+            };
             for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
                 for bit in ones(leaving(inside, labels, src, dst)) {
-                    let e = number * block + 64 * few + bit;
-                    let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
-                    found.extend([join(u, v), contest.short(e) | e as u64]);
+                    let e = first + 64 * few + bit;
+                    contest.keys.prefetch(e);
+                    found.extend([join(labels[src[bit] as usize], labels[dst[bit] as usize]), e as u64]);
+                }
+                if few % 8 == 7 {
+                    key(&mut found);
                 }
             }
+            key(&mut found);
             Ok(found)
         };
         let found: Vec<Vec<u64>> = src.zip(dst).enumerate().map(find).collect::<Result<_>>()?;
@@ -269,8 +284,7 @@ impl List {
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
         let mut sample: Vec<K::Ranked> = places.map(|at| rank(words[2 * at + 1])).collect();
-        sample.sort_unstable();
-        let threshold = sample[((sample.len() as f64 * share) as usize).min(sample.len() - 1)];
+        let threshold = super::at_share(&mut sample, share);
         let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
         let is_light = |entry: u64| {
             if !K::SHORT && entry >> 32 == short >> 32 { rank(entry) <= threshold } else { entry <= short }

@@ -35,7 +35,7 @@
 //!
 //! The lightest are those before a sampled place in the order `(weight, edge id)`, so equal weights are no harm.
 //!
-//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 byte per edge, 16 per vertex and 8 more
+//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 20 bytes per vertex and 8 more
 //! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
 //! either key width: those that the first round leaves (0.4-0.7 of all) where edges are few, about 1.8 per vertex elsewhere.
 //! Prefer it, on any graph; `auto` does.
@@ -102,22 +102,28 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
 
 fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let (n, m) = (graph.vertices(), graph.edges());
-    let sample = sample(keys, m);
+    let mut sample = sample(keys, m);
     let mut work = Work::new(graph, keys, &sample, run)?;
     if m as f64 <= FILTER_FROM * n as f64 {
         work.solve_whole()?;
     } else {
-        work.solve_light_first(&sample)?;
+        work.solve_light_first(&mut sample)?;
     }
-    Ok(Forest::from_marks(graph, &work.marks, work.stats))
+    let Work { forest, chosen, stats, cells, parent, .. } = work;
+    drop((cells, parent));
+    Ok(Forest::new(graph, &forest[..chosen], stats))
 }
 
-/// The ranks of some edges, ascending.
+/// The ranks of some edges.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
     let count = SAMPLES.min(m.div_ceil(16));
-    let mut sample: Vec<_> = (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect();
-    sample.sort_unstable();
-    sample
+    (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect()
+}
+
+/// The rank below which this share of a sample lies, which is not empty.
+fn at_share<R: Copy + Ord>(sample: &mut [R], share: f64) -> R {
+    let place = ((sample.len() as f64 * share) as usize).min(sample.len() - 1);
+    *sample.select_nth_unstable(place).1
 }
 
 /// Whether a list is long and has more edges per tree than that.
@@ -140,8 +146,8 @@ struct Work<'a, K> {
     cells: Cells,
     /// The tree that a tree joins; itself where it is a root.
     parent: Buffer<u32>,
-    /// 1 for every edge of the forest.
-    marks: Buffer<u8>,
+    /// The edges of the forest, the first `chosen` of these.
+    forest: Buffer<u32>,
     chosen: usize,
     stats: Option<Stats>,
 }
@@ -149,7 +155,7 @@ struct Work<'a, K> {
 impl<'a, K: Key> Work<'a, K> {
     fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, sample: &[K::Ranked], run: &'a Run) -> Result<Self> {
         let (n, m) = (graph.vertices(), graph.edges());
-        let low = sample.first().map_or(K::MAX, |&ranked| keys.at(K::edge(ranked) as usize));
+        let low = sample.iter().min().map_or(K::MAX, |&ranked| keys.at(K::edge(ranked) as usize));
         let contest = Contest::new(graph, keys, low, run.watch());
         // No more memory for cells of their own than the edges would take.
         let copies = contest.threads.min(m.div_ceil(n.max(1))).max(1);
@@ -157,7 +163,7 @@ impl<'a, K: Key> Work<'a, K> {
             cells: Cells::new(n, copies, contest.threads)?,
             contest,
             parent: Buffer::zeroed(n)?,
-            marks: Buffer::zeroed(m)?,
+            forest: Buffer::zeroed(n)?,
             chosen: 0,
             stats: run.stats(),
         })
@@ -184,11 +190,11 @@ impl<'a, K: Key> Work<'a, K> {
     }
 
     /// The lightest edges, then those that join two of the trees so made.
-    fn solve_light_first(&mut self, sample: &[K::Ranked]) -> Result<()> {
+    fn solve_light_first(&mut self, sample: &mut [K::Ranked]) -> Result<()> {
         let (n, m) = (self.contest.graph.vertices(), self.contest.graph.edges());
         let connecting = CONNECTING * n as f64 * (n as f64).ln();
         let light = if connecting * FEW < m as f64 { connecting } else { LIGHT * n as f64 };
-        let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
+        let threshold = at_share(sample, light / m as f64);
         let keys = self.contest.keys;
         let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
