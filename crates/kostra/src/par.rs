@@ -182,9 +182,14 @@ pub(crate) fn radix_sort<T: Pod + Send + Sync>(items: &mut Vec<T>, bits: u32, ke
 /// Different numbers below `end`, ascending: by their topmost digit, then those that share it by setting a bit for each.
 pub(crate) fn sorted_distinct(items: &[u32], end: usize) -> Vec<u32> {
     // Where numbers are few, the bits would be looked through for little.
-    if items.len() < PARALLEL_FROM || items.len() < end / 256 {
+    let is_small = items.len() < PARALLEL_FROM;
+    if is_small || items.len() < end / 256 {
         let mut sorted = items.to_vec();
-        sorted.par_sort_unstable();
+        if is_small {
+            sorted.sort_unstable()
+        } else {
+            sorted.par_sort_unstable()
+        }
         return sorted;
     }
     let shift = (usize::BITS - (end - 1).leading_zeros()).saturating_sub(DIGIT);

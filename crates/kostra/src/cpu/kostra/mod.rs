@@ -1,7 +1,9 @@
 //! `kostra`, our own algorithm: Borůvka's rounds, but never on an edge that a lighter one makes needless.
 //!
 //! ```text
-//! if there are few edges per vertex:
+//! if all weights are equal:
+//!     join trees along the edges in the order of their ids         (equal)
+//! else if there are few edges per vertex:
 //!     every edge of the graph offers itself to its ends         (contest)
 //!     join every vertex along its smallest edge                  (round)
 //!     list the edges that join two of the trees so made          (list)
@@ -33,7 +35,7 @@
 //! 64-bit keys are shortened to 32 bits for the cells, as numbers with 27 significant bits above the smallest in a sample;
 //! only where two shortened keys are equal are the keys themselves looked at.
 //!
-//! The lightest are those before a sampled place in the order `(weight, edge id)`, so equal weights are no harm.
+//! The lightest are those before a sampled place in the order `(weight, edge id)`, so many equal weights are no harm.
 //!
 //! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 20 bytes per vertex and 8 more
 //! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
@@ -41,6 +43,7 @@
 //! Prefer it, on any graph; `auto` does.
 
 mod contest;
+mod equal;
 mod list;
 mod round;
 
@@ -49,6 +52,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use self::contest::{Cells, Contest};
+use self::equal::{are_equal, equal};
 use self::list::{List, Whole, joining};
 use self::round::compose;
 use crate::buffer::Buffer;
@@ -103,6 +107,9 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
 fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let (n, m) = (graph.vertices(), graph.edges());
     let mut sample = sample(keys, m);
+    if are_equal(graph, keys, &sample) {
+        return equal(graph, run);
+    }
     let mut work = Work::new(graph, keys, &sample, run)?;
     if m as f64 <= FILTER_FROM * n as f64 {
         work.solve_whole()?;
