@@ -107,9 +107,10 @@ pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     pack_flags(&flags)
 }
 
-/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`.
+/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`, which has a bit for every vertex:
+/// most edges have both ends there, and the bits fit in a cache where the labels do not.
 #[inline(never)]
-fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
+pub(super) fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
     let mut flags = [0; 64];
     for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
@@ -216,64 +217,6 @@ impl List {
         };
         let blocks = starts.par_iter().zip(selected.par_chunks(block / 64));
         let spans = blocks.enumerate().map(fill).collect::<Result<_>>()?;
-        Ok(Self { words, spans })
-    }
-
-    /// The edges of the graph that join two trees, where few do. `inside` has a bit for every vertex of the largest tree:
-    /// most edges have both ends there, and the bits fit in a cache where the labels do not.
-    pub(super) fn leaving<K: Key>(
-        contest: &Contest<K>,
-        inside: &[u64],
-        labels: &[u32],
-        ballots: Ballots,
-    ) -> Result<Self> {
-        let block = contest.block();
-        let (src, dst) = (contest.graph.sources().par_chunks(block), contest.graph.targets().par_chunks(block));
-        let find = |(number, (src, dst)): (usize, (&[u32], &[u32]))| {
-            contest.watch.check()?;
-            let (mut found, first) = (Vec::new(), number * block);
-            // The ends now, the keys when memory has brought them.
-            let mut waiting = 0;
-            let mut key = |found: &mut [u64]| {
-                for word in found[waiting..].iter_mut().skip(1).step_by(2) {
-                    *word |= contest.short(*word as usize);
-                }
-                waiting = found.len();
-            };
-            for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
-                for bit in ones(leaving(inside, labels, src, dst)) {
-                    let e = first + 64 * few + bit;
-                    contest.keys.prefetch(e);
-                    found.extend([join(labels[src[bit] as usize], labels[dst[bit] as usize]), e as u64]);
-                }
-                if few % 8 == 7 {
-                    key(&mut found);
-                }
-            }
-            key(&mut found);
-            Ok(found)
-        };
-        let found: Vec<Vec<u64>> = src.zip(dst).enumerate().map(find).collect::<Result<_>>()?;
-        let mut starts: Vec<usize> = found.iter().map(|part| part.len() / 2).collect();
-        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
-        let list = shared(&mut words);
-        let copy = |(found, &start): (&Vec<u64>, &usize)| {
-            contest.watch.check()?;
-            let ballot = ballots.mine();
-            for (number, batch) in found.chunks(2 * BATCH).enumerate() {
-                let from = start + number * BATCH;
-                for (word, &found) in list[2 * from..].iter().zip(batch) {
-                    word.store(found, Relaxed);
-                }
-                for edge in batch.chunks_exact(2) {
-                    let (u, v) = split(edge[0]);
-                    ballot.prefetch(u, v);
-                }
-                offer(contest, list, ballot, from, from + batch.len() / 2);
-            }
-            Ok(Span { start, len: found.len() / 2 })
-        };
-        let spans = found.par_iter().zip(&starts).map(copy).collect::<Result<_>>()?;
         Ok(Self { words, spans })
     }
 

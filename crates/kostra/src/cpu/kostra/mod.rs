@@ -53,7 +53,7 @@ use rayon::prelude::*;
 
 use self::contest::{Cells, Contest};
 use self::equal::{are_equal, equal};
-use self::list::{List, Whole, joining};
+use self::list::{List, Whole, joining, leaving};
 use self::round::compose;
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -210,19 +210,25 @@ impl<'a, K: Key> Work<'a, K> {
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
         }
-        drop(selected);
-        let (labels, trees) = self.contract(list, n)?;
+        let (maps, trees) = self.contract(list, n)?;
         if trees > 1 {
+            let labels = compose(maps);
+            let labels: &[u32] = &labels;
+            let (src, dst) = (self.contest.graph.sources(), self.contest.graph.targets());
+            let inside = largest(labels);
+            let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
+            let counts = self.contest.select(&mut selected, leaving)?;
             self.cells.clear(trees);
-            let list = List::leaving(&self.contest, &largest(&labels), &labels, self.cells.ballots())?;
+            let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
+            drop(selected);
             self.contract(list, trees)?;
         }
         Ok(())
     }
 
-    /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the tree in which
-    /// each tree ends, numbered from 0, and how many these are.
-    fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Buffer<u32>, usize)> {
+    /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the maps of all rounds,
+    /// for [`compose`], and how many trees are left.
+    fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Vec<Buffer<u32>>, usize)> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
         let mut densest = FILTER_LIST_FROM;
         loop {
@@ -230,7 +236,8 @@ impl<'a, K: Key> Work<'a, K> {
             self.begin_round(trees, edges)?;
             if edges <= SHORTEST && trees <= 4 * SHORTEST {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
-                return Ok((compose(labels, maps), complete + sets));
+                maps.push(labels);
+                return Ok((maps, complete + sets));
             }
             if !offered && !is_dense(edges, trees, densest) {
                 list.offer(&self.contest, self.cells.ballots())?;
@@ -241,13 +248,13 @@ impl<'a, K: Key> Work<'a, K> {
             } else {
                 let share = LIGHT * trees as f64 / edges as f64;
                 let light = list.lightest(&self.contest, share, self.cells.ballots())?;
-                let (labels, left) = self.contract(light, trees)?;
+                let (maps, left) = self.contract(light, trees)?;
                 // Light edges that join little lie close together, as equal weights in the order of ids may. A plain
                 // round at least halves the trees.
                 if left > trees / 2 {
                     densest = f64::INFINITY;
                 }
-                (labels, left)
+                (compose(maps), left)
             };
             list.gather();
             self.cells.clear(left);

@@ -127,9 +127,12 @@ impl<K: Key> Work<'_, K> {
     }
 }
 
-/// From the maps of all rounds, the complete tree in which each tree of the first round ends.
-pub(super) fn compose(mut last: Buffer<u32>, mut maps: Vec<Buffer<u32>>) -> Buffer<u32> {
-    while let Some(mut map) = maps.pop() {
+/// From the maps of all rounds, of which there is one at least, the complete tree in which each tree of the first round ends,
+/// numbered from 0.
+pub(super) fn compose(maps: Vec<Buffer<u32>>) -> Buffer<u32> {
+    let mut maps = maps.into_iter().rev();
+    let Some(mut last) = maps.next() else { unreachable!("every contraction ends with a map") };
+    for mut map in maps {
         let (block, last_map): (usize, &[u32]) = (block(map.len()), &last);
         map.par_chunks_mut(block).for_each(|part| {
             for i in 0..part.len() {
