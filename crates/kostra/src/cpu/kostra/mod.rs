@@ -37,7 +37,7 @@
 //!
 //! The lightest are those before a sampled place in the order `(weight, edge id)`, so many equal weights are no harm.
 //!
-//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 20 bytes per vertex and 8 more
+//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex and 8 more
 //! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
 //! either key width: those that the first round leaves (0.4-0.7 of all) where edges are few, about 1.8 per vertex elsewhere.
 //! Prefer it, on any graph; `auto` does.
