@@ -1,20 +1,23 @@
 //! The result: the edges of a spanning forest.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::array::Array;
+use crate::buffer::Buffer;
+use crate::error::Result;
 use crate::graph::Graph;
-use crate::par::{block, ones, pack_flags, shared, split};
+use crate::par::{block, ones, pack_flags, shared, sorted_distinct, split};
 use crate::run::Stats;
 use crate::union_find::UnionFind;
 use crate::weight::Total;
 
-/// With fewer forest edges than this, or fewer than one in so many of the graph's, sorting their ids is quicker than
-/// marking them and collecting the marks.
-const SPARSE: usize = 256;
+/// Where at least one in so many edges is in the forest, marking them in an array of all and collecting the marks is quicker
+/// than sorting their ids: on a grid by 10 %.
+const MARKED: usize = 8;
 
 /// Marks edge `e` as one of the forest.
 #[inline(always)]
@@ -26,7 +29,7 @@ pub(crate) fn mark(marks: &[AtomicU8], e: u32) {
 /// A spanning forest: ascending edge ids, with what follows from them.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    edges: Vec<u32>,
+    edges: Arc<Array<'static, u32>>,
     vertices: usize,
     weight: Total,
     digest: OnceLock<u64>,
@@ -35,33 +38,33 @@ pub struct Forest {
 
 impl Forest {
     /// The forest of `graph` that consists of these edges, in any order. Solvers end with this.
-    pub(crate) fn new(graph: &Graph, mut edges: Vec<u32>, stats: Option<Stats>) -> Self {
-        if edges.len() < SPARSE || graph.edges() / SPARSE > edges.len() {
-            edges.par_sort_unstable();
-        } else if !edges.is_sorted() {
+    pub(crate) fn new(graph: &Graph, edges: &[u32], stats: Option<Stats>) -> Result<Self> {
+        if edges.is_sorted() {
+            return Ok(Self::from_sorted(graph, edges.to_vec(), stats));
+        }
+        if graph.edges() / MARKED <= edges.len() {
             let mut marks = vec![0u8; graph.edges()];
             let shared_marks = shared(&mut marks);
             edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);
         }
-        let weight = graph.weights().total(&edges);
-        Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
+        Ok(Self::from_sorted(graph, sorted_distinct(edges, graph.edges()), stats))
     }
 
     /// The same for edges that are known to be in ascending order.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn ascending(graph: &Graph, edges: Vec<u32>, stats: Option<Stats>) -> Self {
+    pub(crate) fn from_sorted(graph: &Graph, edges: impl Into<Array<'static, u32>>, stats: Option<Stats>) -> Self {
+        let edges = Arc::new(edges.into());
         debug_assert!(edges.is_sorted());
         let weight = graph.weights().total(&edges);
         Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
     }
 
     /// The forest of the edges whose mark is 1; the others' are 0.
-    pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Self {
+    pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Result<Self> {
         let block = block(marks.len()).next_multiple_of(64);
         let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
         let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
-        let mut edges = vec![0u32; counts.iter().sum()];
+        let mut edges = Buffer::zeroed(counts.iter().sum())?;
         let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
         parts.for_each(|(number, (part, ids))| {
             let mut ids = ids.iter_mut();
@@ -73,8 +76,7 @@ impl Forest {
                 marked.zip(ids.by_ref()).for_each(|(e, id)| *id = e);
             }
         });
-        let weight = graph.weights().total(&edges);
-        Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
+        Ok(Self::from_sorted(graph, edges, stats))
     }
 
     /// The ids of the edges, ascending.

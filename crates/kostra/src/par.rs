@@ -179,6 +179,47 @@ pub(crate) fn radix_sort<T: Pod + Send + Sync>(items: &mut Vec<T>, bits: u32, ke
     }
 }
 
+/// Different numbers below `end`, ascending: by their topmost digit, then those that share it by setting a bit for each.
+pub(crate) fn sorted_distinct(items: &[u32], end: usize) -> Vec<u32> {
+    // Where numbers are few, the bits would be looked through for little.
+    let is_small = items.len() < PARALLEL_FROM;
+    if is_small || items.len() < end / 256 {
+        let mut sorted = items.to_vec();
+        if is_small {
+            sorted.sort_unstable()
+        } else {
+            sorted.par_sort_unstable()
+        }
+        return sorted;
+    }
+    let shift = (usize::BITS - (end - 1).leading_zeros()).saturating_sub(DIGIT);
+    let mut sorted = vec![0; items.len()];
+    if !spread(items, &mut sorted, |&item| (item >> shift) as usize) {
+        sorted.copy_from_slice(items);
+    }
+    let below = |digit: usize| sorted.partition_point(|&item| ((item >> shift) as usize) < digit);
+    let starts: Vec<usize> = (0..=1 << DIGIT).map(below).collect();
+    let lengths: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    split(&mut sorted, &lengths).into_par_iter().enumerate().for_each_init(
+        Vec::new,
+        |bits: &mut Vec<u64>, (digit, part)| {
+            let first = (digit << shift) as u32;
+            bits.clear();
+            bits.resize((1usize << shift).div_ceil(64), 0);
+            for &item in &*part {
+                let bit = (item - first) as usize;
+                bits[bit / 64] |= 1 << (bit % 64);
+            }
+            let mut places = part.iter_mut();
+            for (&word, first) in bits.iter().zip((digit << shift..).step_by(64)) {
+                // `places` stands second: the end of a word must not take one of them.
+                ones(word).zip(places.by_ref()).for_each(|(bit, place)| *place = (first + bit) as u32);
+            }
+        },
+    );
+    sorted
+}
+
 /// Copies the items to `other` by rising digit, keeping the order of equals; false, and no copy, where all are equal.
 #[allow(unsafe_code)]
 fn spread<T: Pod + Send + Sync>(items: &[T], other: &mut [T], digit: impl Fn(&T) -> usize + Sync) -> bool {
@@ -231,6 +272,18 @@ mod tests {
             assert!(sums.iter().enumerate().all(|(i, &sum)| i == 0 && sum == 0 || sum == sums[i - 1] + counts[i - 1]));
             let packed = pack(len, |i| (counts[i] == 2).then_some(i));
             assert!(packed.into_iter().eq((0..len).filter(|&i| counts[i] == 2)));
+        }
+    }
+
+    #[test]
+    fn distinct_numbers_are_sorted_few_or_many_near_or_far() {
+        for (len, step) in
+            [(0, 1), (1, 1), (1000, 3), (20_000, 1), (50_000, 2), (300_000, 1), (100_000, 40_000), (20_000, 500)]
+        {
+            let expected: Vec<u32> = (0..len).map(|i: u32| i * step).collect();
+            let mut items = expected.clone();
+            items.sort_by_key(|&item| mix(item.into()));
+            assert!(sorted_distinct(&items, (len * step) as usize) == expected, "{len} numbers, {step} apart");
         }
     }
 

@@ -9,7 +9,10 @@ use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 
 use crate::array::Array;
-use crate::par::{block, pack_flags};
+use crate::par::{block, pack_flags, prefetch};
+
+/// How many edges ahead the weights of a sum are asked for.
+const AHEAD: usize = 32;
 
 /// The weights of a graph's edges, one per edge, in one type.
 #[derive(Debug)]
@@ -108,13 +111,22 @@ impl Weights<'_> {
 
     /// The sum over `edges`, in the order given.
     pub(crate) fn total(&self, edges: &[u32]) -> Total {
+        /// The weights in turn, each asked for ahead: where few edges are chosen, they lie too far apart to be guessed.
+        fn each<'a, T: Copy>(edges: &'a [u32], w: &'a [T]) -> impl Iterator<Item = T> + 'a {
+            edges.iter().enumerate().map(|(i, &e)| {
+                if let Some(&ahead) = edges.get(i + AHEAD) {
+                    prefetch(w, ahead as usize);
+                }
+                w[e as usize]
+            })
+        }
         fn integers<T: Copy + Into<i128> + Sync>(edges: &[u32], w: &[T]) -> Total {
-            let sum = |part: &[u32]| part.iter().map(|&e| w[e as usize].into()).sum::<i128>();
+            let sum = |part: &[u32]| each(part, w).map(Into::into).sum::<i128>();
             Total::Integer(edges.par_chunks(block(edges.len())).map(sum).sum())
         }
         fn floats<T: Copy + Into<f64>>(edges: &[u32], w: &[T]) -> Total {
             // From +0.0: the sum of no edges is 0, not the -0.0 that an empty float `sum()` gives.
-            Total::Float(edges.iter().fold(0.0, |sum, &e| sum + w[e as usize].into()))
+            Total::Float(each(edges, w).fold(0.0, |sum, w| sum + w.into()))
         }
         match self {
             Weights::Unit => Total::Integer(edges.len() as i128),
@@ -317,6 +329,12 @@ impl<K: Key> Keys<'_, K> {
     pub(crate) fn parts(&self) -> (&[K], [K; 4]) {
         let Map { lowest, flip, mask, sign } = self.map;
         (self.bits, [lowest, flip, mask, sign])
+    }
+
+    /// Asks for the key of an edge that will be needed soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, e: usize) {
+        prefetch(self.bits, e);
     }
 
     /// One bit for each of up to 64 edges, the first the lowest: whether it is `last` or before it in the order.

@@ -225,7 +225,21 @@ fn large_paths_and_stars() {
 #[test]
 fn equal_weights_with_near_ids_take_few_rounds() {
     // The lightest edges are those of the first vertices. Filtering by them again and again took 55 rounds.
+    // All but one are equal: else they are not filtered at all.
     let graph = kostra::generate("cliques:n=50000,degree=58,weights=unit").unwrap();
+    let mut weights = vec![7u32; graph.edges()];
+    weights[1000] = 8;
+    let graph = graph.with_weights(weights).unwrap();
     let forest = solve(&graph, &Run::new("kostra").unwrap().with_stats(true)).unwrap();
     assert!(forest.stats().unwrap().rounds.len() < 30);
+}
+
+#[test]
+fn equal_weights_are_found_and_solved_in_ranges() {
+    let nearly = |e: u32| if e == 99_999 { -7.5 } else { 2.5 };
+    for (n, m) in [(300, 100_000), (20_000, 100_000), (90_000, 100_000)] {
+        check_large(&random(n, m, Values::Unit));
+        check_large(&random(n, m, Values::F64(vec![2.5; m])));
+        check_large(&random(n, m, Values::F64((0..m as u32).map(nearly).collect())));
+    }
 }

@@ -54,7 +54,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
         drop_inner(&mut edges, &labels, watch)?;
         trees = graph.vertices() - chosen.len();
     }
-    Ok(Forest::new(graph, chosen, stats))
+    Forest::new(graph, &chosen, stats)
 }
 
 /// All edges but self-loops.

@@ -101,7 +101,7 @@ fn with_keys<K: Key + Into<u64>>(graph: &Graph, keys: Keys<K>, run: &Run) -> Res
         facts.push(("light share", light_edges as f64 / m.max(1) as f64));
         facts.push(("edges filtered", (m - light_edges - heavy_edges) as f64));
     }
-    Ok(Forest::from_marks(graph, &marks, stats))
+    Forest::from_marks(graph, &marks, stats)
 }
 
 /// Draws edges: the order, cut to their range where it has to be, and the key below which that share of the edges is.

@@ -81,7 +81,7 @@ where
         ],
         rounds: Vec::new(),
     });
-    Ok(Forest::new(graph, growth.chosen, stats))
+    Forest::new(graph, &growth.chosen, stats)
 }
 
 /// The forest so far.

@@ -102,5 +102,5 @@ fn join<K: Key>(graph: &Graph, order: &[K::Ranked], run: &Run) -> Result<Forest>
         examined += block.len();
     }
     let stats = run.stats().map(|_| Stats { facts: vec![("edges examined", examined as f64)], rounds: Vec::new() });
-    Ok(Forest::new(graph, chosen, stats))
+    Forest::new(graph, &chosen, stats)
 }

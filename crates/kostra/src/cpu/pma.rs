@@ -106,7 +106,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sor
         rows = if sorted { round.on_sorted(&rows)? } else { round.searching(&rows)? };
     }
     let stats = round.stats;
-    Ok(Forest::from_marks(graph, &marks, stats))
+    Forest::from_marks(graph, &marks, stats)
 }
 
 /// What all rounds share.

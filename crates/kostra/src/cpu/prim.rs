@@ -65,7 +65,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
         facts: vec![("heap pushes", pushes as f64), ("heap decreases", decreases as f64)],
         rounds: Vec::new(),
     });
-    Ok(Forest::new(graph, chosen, stats))
+    Forest::new(graph, &chosen, stats)
 }
 
 /// Where a vertex is that is not in the heap: outside the trees, or in one.

@@ -57,7 +57,7 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
         step(rows.rows())?;
         rows = shrink(&rows, chosen, wish, &mut stats, run.watch())?;
     }
-    Ok(Forest::from_marks(graph, &marks, stats))
+    Forest::from_marks(graph, &marks, stats)
 }
 
 /// One round: the next graph.

@@ -68,7 +68,7 @@ fn with_keys<K: Key + Shareable>(graph: &Graph, keys: Keys<K>, run: &Run) -> Res
         contract(&here.rows(), shared(&mut marks), &mut targets, &mut next, run.watch())?;
         std::mem::swap(&mut here, &mut next);
     }
-    Ok(Forest::from_marks(graph, &marks, stats))
+    Forest::from_marks(graph, &marks, stats)
 }
 
 /// The weights in the order of the arcs, as the paper's graph has them: both steps of a round that read them then

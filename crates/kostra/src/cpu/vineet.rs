@@ -87,7 +87,7 @@ fn with_weights(graph: &Graph, weight: impl Fn(u32) -> u64 + Sync, run: &Run) ->
             rounds.push(round.into_iter().chain(left).collect());
         }
     }
-    Ok(Forest::from_marks(graph, &marks, stats))
+    Forest::from_marks(graph, &marks, stats)
 }
 
 /// The graph of a round: where each vertex's arcs begin (and the last's end), and for each arc the vertex at its other

@@ -33,6 +33,7 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::gpu::{Gpu, launch, launch_together};
 use super::resident::{DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -255,13 +256,13 @@ pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
     check_size(graph)?;
     let limit = memory_limit(gpu, run)?;
     let (edges, stats) = if graph.edges() == 0 {
-        (Vec::new(), run.stats())
+        (Buffer::zeroed(0)?, run.stats())
     } else if bytes_for(graph, graph.edges()) <= limit {
         whole(gpu, graph, run)?
     } else {
         parts(gpu, graph, run, limit)?
     };
-    Ok(Forest::ascending(graph, edges, stats))
+    Ok(Forest::from_sorted(graph, edges, stats))
 }
 
 /// The kernels mark roots with the highest bit of a vertex.
@@ -298,7 +299,7 @@ fn bytes_for(graph: &Graph, m: usize) -> u64 {
 
 /// The forest of a union is the forest of the union of the forests. So each part of the edges is solved together with the
 /// forest of the parts before it. The forest's edges come first, so new ids are in the order of the old ones.
-fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Vec<u32>, Option<Stats>)> {
+fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Buffer<u32>, Option<Stats>)> {
     let m = graph.edges();
     let kept = graph.vertices().saturating_sub(1).min(m);
     let needed = bytes_for(graph, kept);
@@ -315,7 +316,7 @@ fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Vec<u32>, O
         });
     }
     let part = part.min(m as u64) as usize;
-    let (mut ids, mut stats) = (Vec::new(), None);
+    let (mut ids, mut stats): (Vec<u32>, _) = (Vec::new(), None);
     for from in (0..m).step_by(part) {
         ids.extend((from..m.min(from + part)).map(|e| e as u32));
         let (chosen, counted) = whole(gpu, &graph.with_edges(&ids), run)?;
@@ -325,10 +326,12 @@ fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Vec<u32>, O
     if let Some(stats) = &mut stats {
         stats.facts.push(("parts", m.div_ceil(part) as f64));
     }
-    Ok((ids, stats))
+    let mut edges = Buffer::zeroed(ids.len())?;
+    edges.copy_from_slice(&ids);
+    Ok((edges, stats))
 }
 
-fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Vec<u32>, Option<Stats>)> {
+fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Buffer<u32>, Option<Stats>)> {
     match graph.keys(false) {
         AnyKeys::Narrow(keys) => send_and_solve(gpu, graph, keys, run),
         AnyKeys::Wide(keys) => send_and_solve(gpu, graph, keys, run),
@@ -341,24 +344,19 @@ fn send_and_solve<K: DeviceKey>(
     graph: &Graph,
     keys: Keys<K>,
     run: &Run,
-) -> Result<(Vec<u32>, Option<Stats>)> {
+) -> Result<(Buffer<u32>, Option<Stats>)> {
     let edges = Edges::room(gpu, graph, keys)?;
     let scratch = Scratch::new(gpu, edges.n, edges.m)?;
     clear_cells(gpu, &scratch, edges.n)?;
     let argument = GraphArgument::new(gpu, &edges, None, run);
-    std::thread::scope(|scope| {
-        // The first touch of a page costs more than the copy into it, so the ids' are touched while the edges travel.
-        let ids = scope.spawn(|| vec![1; graph.vertices().min(graph.edges())]);
-        edges.send(gpu, graph, keys, PART, |from, to| {
-            run.watch().step("upload", to, graph.edges() as u64)?;
-            offer_edges(gpu, &argument, &scratch, from, to)
-        })?;
-        launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
-        look_up_edges(gpu, &argument, &scratch)?;
-        let solved = finish(gpu, &argument, &scratch, run)?;
-        let ids = ids.join().unwrap_or_default();
-        Ok((collect(gpu, &solved, graph.edges(), ids)?, solved.stats))
-    })
+    edges.send(gpu, graph, keys, PART, |from, to| {
+        run.watch().step("upload", to, graph.edges() as u64)?;
+        offer_edges(gpu, &argument, &scratch, from, to)
+    })?;
+    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
+    look_up_edges(gpu, &argument, &scratch)?;
+    let solved = finish(gpu, &argument, &scratch, run)?;
+    Ok((collect(gpu, &solved, graph.edges())?, solved.stats))
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {

@@ -7,6 +7,7 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZero
 use super::gpu::{Gpu, launch};
 use super::kostra::Scratch;
 use super::{ecl, kostra};
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -300,10 +301,10 @@ impl<'g> Resident<'g> {
     /// The forest that was found last; of no edges before the first.
     pub fn download(&self) -> Result<Forest> {
         let edges = match &self.solved {
-            Some(solved) => collect(&self.gpu, solved, self.graph.edges(), Vec::new())?,
-            None => Vec::new(),
+            Some(solved) => collect(&self.gpu, solved, self.graph.edges())?,
+            None => Buffer::zeroed(0)?,
         };
-        Ok(Forest::ascending(self.graph, edges, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
+        Ok(Forest::from_sorted(self.graph, edges, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
     }
 }
 
@@ -323,8 +324,8 @@ impl<K: DeviceKey> Solver<K> {
     }
 }
 
-/// The ids of the chosen edges, ascending, from the GPU, put into `edges`.
-pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize, mut edges: Vec<u32>) -> Result<Vec<u32>> {
+/// The ids of the chosen edges, ascending, from the GPU.
+pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize) -> Result<Buffer<u32>> {
     let words = m.div_ceil(32) as u64;
     let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
     let slots = match solved.slots {
@@ -349,7 +350,7 @@ pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize, mut edges: Vec<u32>)
     let count = host_counts.iter().map(|&count| count as usize).sum();
     let ids = gpu.room::<u32>(count)?;
     launch!(gpu, "graph", "collect_bits", shape, &bits, &words, &counts, &ids);
-    edges.resize(count, 0);
+    let mut edges = Buffer::zeroed(count)?;
     gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut edges))?;
     Ok(edges)
 }

@@ -43,6 +43,7 @@ mod scan;
 mod sink;
 mod source;
 mod steinlib;
+mod upper;
 
 const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");
 

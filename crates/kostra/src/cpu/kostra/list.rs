@@ -107,9 +107,10 @@ pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     pack_flags(&flags)
 }
 
-/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`.
+/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`, which has a bit for every vertex:
+/// most edges have both ends there, and the bits fit in a cache where the labels do not.
 #[inline(never)]
-fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
+pub(super) fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
     let mut flags = [0; 64];
     for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
@@ -203,8 +204,11 @@ impl List {
                     put(&batch[..held]);
                     held = 0;
                 }
-                for bit in ones(word) {
-                    batch[held] = first + bit as u32;
+                for e in ones(word).map(|bit| first + bit as u32) {
+                    prefetch(src, e as usize);
+                    prefetch(dst, e as usize);
+                    contest.keys.prefetch(e as usize);
+                    batch[held] = e;
                     held += 1;
                 }
             }
@@ -216,52 +220,6 @@ impl List {
         Ok(Self { words, spans })
     }
 
-    /// The edges of the graph that join two trees, where few do. `inside` has a bit for every vertex of the largest tree:
-    /// most edges have both ends there, and the bits fit in a cache where the labels do not.
-    pub(super) fn leaving<K: Key>(
-        contest: &Contest<K>,
-        inside: &[u64],
-        labels: &[u32],
-        ballots: Ballots,
-    ) -> Result<Self> {
-        let block = contest.block();
-        let (src, dst) = (contest.graph.sources().par_chunks(block), contest.graph.targets().par_chunks(block));
-        let find = |(number, (src, dst)): (usize, (&[u32], &[u32]))| {
-            contest.watch.check()?;
-            let mut found = Vec::new();
-            for (few, (src, dst)) in src.chunks(64).zip(dst.chunks(64)).enumerate() {
-                for bit in ones(leaving(inside, labels, src, dst)) {
-                    let e = number * block + 64 * few + bit;
-                    let (u, v) = (labels[src[bit] as usize], labels[dst[bit] as usize]);
-                    found.extend([join(u, v), contest.short(e) | e as u64]);
-                }
-            }
-            Ok(found)
-        };
-        let found: Vec<Vec<u64>> = src.zip(dst).enumerate().map(find).collect::<Result<_>>()?;
-        let mut starts: Vec<usize> = found.iter().map(|part| part.len() / 2).collect();
-        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
-        let list = shared(&mut words);
-        let copy = |(found, &start): (&Vec<u64>, &usize)| {
-            contest.watch.check()?;
-            let ballot = ballots.mine();
-            for (number, batch) in found.chunks(2 * BATCH).enumerate() {
-                let from = start + number * BATCH;
-                for (word, &found) in list[2 * from..].iter().zip(batch) {
-                    word.store(found, Relaxed);
-                }
-                for edge in batch.chunks_exact(2) {
-                    let (u, v) = split(edge[0]);
-                    ballot.prefetch(u, v);
-                }
-                offer(contest, list, ballot, from, from + batch.len() / 2);
-            }
-            Ok(Span { start, len: found.len() / 2 })
-        };
-        let spans = found.par_iter().zip(&starts).map(copy).collect::<Result<_>>()?;
-        Ok(Self { words, spans })
-    }
-
     /// A list of the lightest edges, about this share of all. They offer themselves.
     pub(super) fn lightest<K: Key>(&self, contest: &Contest<K>, share: f64, ballots: Ballots) -> Result<Self> {
         let step = self.len().div_ceil(super::SAMPLES).max(1);
@@ -269,8 +227,7 @@ impl List {
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
         let mut sample: Vec<K::Ranked> = places.map(|at| rank(words[2 * at + 1])).collect();
-        sample.sort_unstable();
-        let threshold = sample[((sample.len() as f64 * share) as usize).min(sample.len() - 1)];
+        let threshold = super::at_share(&mut sample, share);
         let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
         let is_light = |entry: u64| {
             if !K::SHORT && entry >> 32 == short >> 32 { rank(entry) <= threshold } else { entry <= short }

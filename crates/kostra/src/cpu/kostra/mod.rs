@@ -1,7 +1,9 @@
 //! `kostra`, our own algorithm: Borůvka's rounds, but never on an edge that a lighter one makes needless.
 //!
 //! ```text
-//! if there are few edges per vertex:
+//! if all weights are equal:
+//!     join trees along the edges in the order of their ids         (equal)
+//! else if there are few edges per vertex:
 //!     every edge of the graph offers itself to its ends         (contest)
 //!     join every vertex along its smallest edge                  (round)
 //!     list the edges that join two of the trees so made          (list)
@@ -33,14 +35,15 @@
 //! 64-bit keys are shortened to 32 bits for the cells, as numbers with 27 significant bits above the smallest in a sample;
 //! only where two shortened keys are equal are the keys themselves looked at.
 //!
-//! The lightest are those before a sampled place in the order `(weight, edge id)`, so equal weights are no harm.
+//! The lightest are those before a sampled place in the order `(weight, edge id)`, so many equal weights are no harm.
 //!
-//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 byte per edge, 16 per vertex and 8 more
+//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex and 8 more
 //! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
 //! either key width: those that the first round leaves (0.4-0.7 of all) where edges are few, about 1.8 per vertex elsewhere.
 //! Prefer it, on any graph; `auto` does.
 
 mod contest;
+mod equal;
 mod list;
 mod round;
 
@@ -49,7 +52,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use self::contest::{Cells, Contest};
-use self::list::{List, Whole, joining};
+use self::equal::{are_equal, equal};
+use self::list::{List, Whole, joining, leaving};
 use self::round::compose;
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -102,22 +106,31 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> 
 
 fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     let (n, m) = (graph.vertices(), graph.edges());
-    let sample = sample(keys, m);
+    let mut sample = sample(keys, m);
+    if are_equal(graph, keys, &sample) {
+        return equal(graph, run);
+    }
     let mut work = Work::new(graph, keys, &sample, run)?;
     if m as f64 <= FILTER_FROM * n as f64 {
         work.solve_whole()?;
     } else {
-        work.solve_light_first(&sample)?;
+        work.solve_light_first(&mut sample)?;
     }
-    Ok(Forest::from_marks(graph, &work.marks, work.stats))
+    let Work { forest, chosen, stats, cells, parent, .. } = work;
+    drop((cells, parent));
+    Forest::new(graph, &forest[..chosen], stats)
 }
 
-/// The ranks of some edges, ascending.
+/// The ranks of some edges.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
     let count = SAMPLES.min(m.div_ceil(16));
-    let mut sample: Vec<_> = (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect();
-    sample.sort_unstable();
-    sample
+    (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect()
+}
+
+/// The rank below which this share of a sample lies, which is not empty.
+fn at_share<R: Copy + Ord>(sample: &mut [R], share: f64) -> R {
+    let place = ((sample.len() as f64 * share) as usize).min(sample.len() - 1);
+    *sample.select_nth_unstable(place).1
 }
 
 /// Whether a list is long and has more edges per tree than that.
@@ -140,8 +153,8 @@ struct Work<'a, K> {
     cells: Cells,
     /// The tree that a tree joins; itself where it is a root.
     parent: Buffer<u32>,
-    /// 1 for every edge of the forest.
-    marks: Buffer<u8>,
+    /// The edges of the forest, the first `chosen` of these.
+    forest: Buffer<u32>,
     chosen: usize,
     stats: Option<Stats>,
 }
@@ -149,7 +162,7 @@ struct Work<'a, K> {
 impl<'a, K: Key> Work<'a, K> {
     fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, sample: &[K::Ranked], run: &'a Run) -> Result<Self> {
         let (n, m) = (graph.vertices(), graph.edges());
-        let low = sample.first().map_or(K::MAX, |&ranked| keys.at(K::edge(ranked) as usize));
+        let low = sample.iter().min().map_or(K::MAX, |&ranked| keys.at(K::edge(ranked) as usize));
         let contest = Contest::new(graph, keys, low, run.watch());
         // No more memory for cells of their own than the edges would take.
         let copies = contest.threads.min(m.div_ceil(n.max(1))).max(1);
@@ -157,7 +170,7 @@ impl<'a, K: Key> Work<'a, K> {
             cells: Cells::new(n, copies, contest.threads)?,
             contest,
             parent: Buffer::zeroed(n)?,
-            marks: Buffer::zeroed(m)?,
+            forest: Buffer::zeroed(n)?,
             chosen: 0,
             stats: run.stats(),
         })
@@ -184,11 +197,11 @@ impl<'a, K: Key> Work<'a, K> {
     }
 
     /// The lightest edges, then those that join two of the trees so made.
-    fn solve_light_first(&mut self, sample: &[K::Ranked]) -> Result<()> {
+    fn solve_light_first(&mut self, sample: &mut [K::Ranked]) -> Result<()> {
         let (n, m) = (self.contest.graph.vertices(), self.contest.graph.edges());
         let connecting = CONNECTING * n as f64 * (n as f64).ln();
         let light = if connecting * FEW < m as f64 { connecting } else { LIGHT * n as f64 };
-        let threshold = sample[((sample.len() as f64 * light / m as f64) as usize).min(sample.len() - 1)];
+        let threshold = at_share(sample, light / m as f64);
         let keys = self.contest.keys;
         let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
@@ -197,19 +210,25 @@ impl<'a, K: Key> Work<'a, K> {
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
         }
-        drop(selected);
-        let (labels, trees) = self.contract(list, n)?;
+        let (maps, trees) = self.contract(list, n)?;
         if trees > 1 {
+            let labels = compose(maps);
+            let labels: &[u32] = &labels;
+            let (src, dst) = (self.contest.graph.sources(), self.contest.graph.targets());
+            let inside = largest(labels);
+            let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
+            let counts = self.contest.select(&mut selected, leaving)?;
             self.cells.clear(trees);
-            let list = List::leaving(&self.contest, &largest(&labels), &labels, self.cells.ballots())?;
+            let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
+            drop(selected);
             self.contract(list, trees)?;
         }
         Ok(())
     }
 
-    /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the tree in which
-    /// each tree ends, numbered from 0, and how many these are.
-    fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Buffer<u32>, usize)> {
+    /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the maps of all rounds,
+    /// for [`compose`], and how many trees are left.
+    fn contract(&mut self, mut list: List, mut trees: usize) -> Result<(Vec<Buffer<u32>>, usize)> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
         let mut densest = FILTER_LIST_FROM;
         loop {
@@ -217,7 +236,8 @@ impl<'a, K: Key> Work<'a, K> {
             self.begin_round(trees, edges)?;
             if edges <= SHORTEST && trees <= 4 * SHORTEST {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
-                return Ok((compose(labels, maps), complete + sets));
+                maps.push(labels);
+                return Ok((maps, complete + sets));
             }
             if !offered && !is_dense(edges, trees, densest) {
                 list.offer(&self.contest, self.cells.ballots())?;
@@ -228,13 +248,13 @@ impl<'a, K: Key> Work<'a, K> {
             } else {
                 let share = LIGHT * trees as f64 / edges as f64;
                 let light = list.lightest(&self.contest, share, self.cells.ballots())?;
-                let (labels, left) = self.contract(light, trees)?;
+                let (maps, left) = self.contract(light, trees)?;
                 // Light edges that join little lie close together, as equal weights in the order of ids may. A plain
                 // round at least halves the trees.
                 if left > trees / 2 {
                     densest = f64::INFINITY;
                 }
-                (labels, left)
+                (compose(maps), left)
             };
             list.gather();
             self.cells.clear(left);

@@ -9,8 +9,7 @@ use super::contest::{AHEAD, EMPTY};
 use super::list::{Edges, List};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::forest::mark;
-use crate::par::{block, prefetch, shared};
+use crate::par::{block, prefetch, shared, split};
 use crate::union_find::{UnionFind, root};
 use crate::weight::Key;
 
@@ -27,7 +26,7 @@ impl<K: Key> Work<'_, K> {
         let mut labels = Buffer::<u32>::zeroed(trees)?;
         let best: &[u64] = self.cells.merge(&self.contest, |at| edges.id(at as usize));
         let parent = shared(&mut self.parent[..trees]);
-        let marks = shared(&mut self.marks);
+        let numbers = shared(&mut labels);
         let hook = |first: usize| {
             let last = trees.min(first + block);
             let (mut roots, mut done) = (0, 0);
@@ -55,7 +54,8 @@ impl<K: Key> Work<'_, K> {
                 // chosen edges would have to get smaller all the way round. No branch: nobody could predict it.
                 let stays = (c < other as usize) & (best[other as usize] == cell);
                 parent[c].store(if stays { c as u32 } else { other }, Relaxed);
-                mark(marks, edges.id(at));
+                // Until the trees are numbered.
+                numbers[c].store(edges.id(at), Relaxed);
                 roots += usize::from(stays);
             }
             (roots, done)
@@ -63,23 +63,27 @@ impl<K: Key> Work<'_, K> {
         let firsts: Vec<usize> = (0..trees).step_by(block).collect();
         let counts: Vec<(usize, usize)> = firsts.par_iter().map(|&first| hook(first)).collect();
         let (mut live, mut done) = (0, *complete);
-        let starts: Vec<(usize, usize)> = counts
-            .into_iter()
-            .map(|(roots, complete)| {
-                let start = (live, done);
-                (live, done) = (live + roots, done + complete);
-                start
-            })
-            .collect();
-        self.chosen += trees - live - (done - *complete);
+        let (mut lengths, mut starts) = (Vec::with_capacity(counts.len()), Vec::with_capacity(counts.len()));
+        for (&first, (roots, complete)) in firsts.iter().zip(counts) {
+            starts.push((live, done));
+            (live, done) = (live + roots, done + complete);
+            lengths.push(trees.min(first + block) - first - roots - complete);
+        }
+        let joined = trees - live - (done - *complete);
         *complete = done;
 
-        let numbers = shared(&mut labels);
-        firsts.par_iter().zip(&starts).for_each(|(&first, &(live, done))| {
-            let (mut live, mut done) = (live as u32, done as u32);
+        let forest = split(&mut self.forest[self.chosen..self.chosen + joined], &lengths);
+        self.chosen += joined;
+        firsts.par_iter().zip(starts).zip(forest).for_each(|((&first, (live, done)), forest)| {
+            let (mut live, mut done, mut next) = (live as u32, done as u32, 0);
             for c in first..trees.min(first + block) {
-                // What others than roots get is overwritten below.
                 let root = parent[c].load(Relaxed) == c as u32;
+                // Where a tree is no root, its edge is chosen; else the next such tree puts its own here.
+                if let Some(place) = forest.get_mut(next) {
+                    *place = numbers[c].load(Relaxed);
+                    next += usize::from(!root);
+                }
+                // What others than roots get is overwritten below.
                 let complete = best[c] == EMPTY;
                 numbers[c].store(if complete { !done } else { live }, Relaxed);
                 done += u32::from(complete);
@@ -110,11 +114,11 @@ impl<K: Key> Work<'_, K> {
         let mut left = trees;
         for (ranked, u, v) in rest {
             if sets.union(u, v) {
-                self.marks[K::edge(ranked) as usize] = 1;
+                self.forest[self.chosen] = K::edge(ranked);
+                self.chosen += 1;
                 left -= 1;
             }
         }
-        self.chosen += trees - left;
         let mut labels = Buffer::zeroed(trees)?;
         for (label, set) in labels.iter_mut().zip(sets.labels()) {
             *label = !(complete as u32 + set);
@@ -123,9 +127,12 @@ impl<K: Key> Work<'_, K> {
     }
 }
 
-/// From the maps of all rounds, the complete tree in which each tree of the first round ends.
-pub(super) fn compose(mut last: Buffer<u32>, mut maps: Vec<Buffer<u32>>) -> Buffer<u32> {
-    while let Some(mut map) = maps.pop() {
+/// From the maps of all rounds, of which there is one at least, the complete tree in which each tree of the first round ends,
+/// numbered from 0.
+pub(super) fn compose(maps: Vec<Buffer<u32>>) -> Buffer<u32> {
+    let mut maps = maps.into_iter().rev();
+    let Some(mut last) = maps.next() else { unreachable!("every contraction ends with a map") };
+    for mut map in maps {
         let (block, last_map): (usize, &[u32]) = (block(map.len()), &last);
         map.par_chunks_mut(block).for_each(|part| {
             for i in 0..part.len() {
