@@ -1,6 +1,7 @@
 //! The runs: every contender on every graph, in turns, each result checked.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use kostra::cuda::Resident;
@@ -149,13 +150,14 @@ impl Bench<'_> {
         Ok((rows, forest, verify))
     }
 
-    /// The timed runs. Everyone has a turn in every repetition, and another one begins each: what the machine does
-    /// meanwhile hits all alike.
+    /// The timed runs. Everyone has a turn in every repetition, each time in another order: what the machine does
+    /// meanwhile hits all alike, and nobody always comes after the one who leaves the caches full.
     fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
-        let count = rows.len();
+        let mut order: Vec<usize> = (0..rows.len()).collect();
         for repetition in 0..self.repeats {
-            for turn in 0..count {
-                let row = &mut rows[(repetition + turn) % count];
+            order.sort_by_key(|&contender| shuffled(repetition, contender));
+            for &contender in &order {
+                let row = &mut rows[contender];
                 let (forest, time) = self.solve(ready, row.contender).map_err(|error| about(&subject.name, error))?;
                 compare(&forest, first, subject, row.contender)?;
                 row.times.push(time);
@@ -185,6 +187,13 @@ impl Bench<'_> {
         self.done += 1;
         self.console.watch().step("measure", self.done, self.total)
     }
+}
+
+/// A number that puts the contenders of a repetition in an order, the same one whenever the suite is run.
+fn shuffled(repetition: usize, contender: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (repetition, contender).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A pool per number of threads, kept for the whole suite.
