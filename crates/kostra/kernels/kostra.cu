@@ -82,6 +82,10 @@ template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n,
 #ifndef KEY
 #define KEY u32
 #endif
+// The host makes room for these.
+static_assert(sizeof(State) <= 12952 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra.rs are too small");
+static_assert(sizeof(Queue<KEY>) <= 264 + (4 + sizeof(KEY)) * 2 * TILE, "QUEUE in src/cuda/kostra.rs is too small");
+
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
 KERNEL(1024, 1) sample(Graph<KEY> graph, Work<KEY> work) { choose_threshold(graph, work); }

@@ -66,6 +66,7 @@ pub fn solve(graph: &Graph, run: &Run) -> Result<Forest> {
 
 /// The device and the algorithm that `run` stands for on this graph: those it names, or those that `auto` chooses. An error
 /// when the device does not have the algorithm.
+#[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
 pub fn resolve(graph: &Graph, run: &Run) -> Result<(Device, Algorithm)> {
     match run.device() {
         #[cfg(feature = "cuda")]
@@ -74,9 +75,6 @@ pub fn resolve(graph: &Graph, run: &Run) -> Result<(Device, Algorithm)> {
         Device::Auto if cuda::wins(graph, run) => Ok((Device::Cuda(0), cuda::resolve(run)?)),
         #[cfg(not(feature = "cuda"))]
         Device::Cuda(number) => Err(run::no_engine(number)),
-        Device::Auto | Device::Cpu => {
-            let _ = graph;
-            Ok((Device::Cpu, cpu::resolve(run)?))
-        }
+        Device::Auto | Device::Cpu => Ok((Device::Cpu, cpu::resolve(run)?)),
     }
 }

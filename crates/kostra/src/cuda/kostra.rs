@@ -15,15 +15,17 @@
 //! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees.
 //! 2. A threshold, taken from a sample, keeps all but about as many edges as vertices out of the rounds.
 //! 3. A round reads the list once: renaming, dropping and the next offers are one pass.
-//! 4. One cooperative launch does everything. Between the passes the blocks wait for one another on the GPU, which takes
-//!    a microsecond or two; a launch and a look at a counter from the host would take ten times that. As the list gets
-//!    short, blocks that have nothing to do leave, down to one.
+//! 4. The host launches four to nine kernels and looks at no counter in between. All rounds on a list are one cooperative
+//!    launch, in which the blocks wait for one another on the GPU; a launch and a look from the host would take several
+//!    times that. As the list gets short, blocks that have nothing to do leave, down to one, which then keeps the trees in
+//!    its shared memory.
 //! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
 //!    order, so `key << 32 | position` in one atomic minimum settles ties as the order demands.
-//! 6. Where trees are few and edges many, each block finds the minima in its shared memory first.
+//! 6. Where trees are few and edges many, each block finds the minima in its shared memory first. Light edges, where they are
+//!    few, wait there until there are enough for all threads.
 //!
 //! 64-bit keys are shortened to 32 bits in cells and compared in full only where these are equal. Cost: `O(m log n)` work at
-//! worst, with filtering near `O(m + n log n)`; beside the edges it takes 32 bytes per edge and 44 per vertex.
+//! worst, with filtering near `O(m + n log n)`; beside the edges it takes 32 bytes per edge and 36 per vertex.
 
 use std::marker::PhantomData;
 use std::mem::offset_of;
