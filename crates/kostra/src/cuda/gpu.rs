@@ -73,6 +73,13 @@ pub(crate) fn check(number: u32) -> Result<()> {
     }
 }
 
+impl Info {
+    /// Whether it can run the kernels: compute capability 7.5 and a driver for CUDA 12.4, or newer.
+    pub fn is_supported(&self) -> bool {
+        self.compute_capability >= (7, 5) && self.driver >= (12, 4)
+    }
+}
+
 fn info(number: u32) -> Result<Info> {
     use cudarc::driver::result::device;
     use sys::CUdevice_attribute::{
