@@ -21,7 +21,7 @@ impl<'g> Prepared<'g> {
         let prepared = match kostra::resolve(graph, run)? {
             (Device::Cuda(number), _) if Resident::fits(graph, run, number)? => {
                 watch.step("upload", 0, 0)?;
-                Self::Resident(Box::new(Resident::upload(graph, number)?))
+                Self::upload(graph, number)?
             }
             (Device::Cpu, algorithm) if algorithm.starts_from_csr() => {
                 watch.step("prepare", 0, 0)?;
@@ -31,6 +31,11 @@ impl<'g> Prepared<'g> {
             _ => return Ok((Self::Host(graph), Duration::ZERO)),
         };
         Ok((prepared, start.elapsed()))
+    }
+
+    /// Uploads the graph to the GPU of that number.
+    pub(crate) fn upload(graph: &'g Graph<'g>, number: u32) -> Result<Self> {
+        Ok(Self::Resident(Box::new(Resident::upload(graph, number)?)))
     }
 
     /// The forest, and how long it took to find it. Its way back from a GPU is not counted.

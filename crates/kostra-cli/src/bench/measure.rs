@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-use kostra::cuda::Resident;
 use kostra::io::Ids;
 use kostra::{Device, Error, Forest, Graph, Result, Run, Total};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -13,6 +12,7 @@ use super::machine::peak_of;
 use super::suite::{Contender, Subject, Suite};
 use crate::console::Console;
 use crate::input::{self, Loaded};
+use crate::prepared::Prepared;
 
 /// A graph, its forest, and what its contenders took.
 pub(super) struct Measured<'a> {
@@ -58,7 +58,7 @@ pub(super) fn measure<'a>(suite: &'a Suite, console: &Console) -> Result<Vec<Mea
 struct Ready<'g> {
     graph: &'g Graph<'g>,
     /// On the GPU of that number.
-    resident: Option<(u32, Resident<'g>)>,
+    resident: Option<(u32, Prepared<'g>)>,
     /// Whether anything had to be done.
     is_prepared: bool,
 }
@@ -104,14 +104,14 @@ impl Bench<'_> {
     fn prepare<'g>(&self, graph: &'g Graph<'g>, subject: &Subject) -> Result<Ready<'g>> {
         let mut ready = Ready { graph, resident: None, is_prepared: false };
         for contender in &subject.contenders {
-            match kostra::resolve(graph, &contender.run)? {
+            match (contender.run.device(), kostra::resolve(graph, &contender.run)?) {
                 (Device::Cuda(number), _) if !contender.end_to_end => {
                     if ready.resident.as_ref().is_none_or(|(other, _)| *other != number) {
                         self.console.watch().step("upload", 0, 0)?;
-                        ready.resident = Some((number, Resident::upload(graph, number)?));
+                        ready.resident = Some((number, Prepared::upload(graph, number)?));
                     }
                 }
-                (Device::Cpu, algorithm) if algorithm.starts_from_csr() => {
+                (_, (Device::Cpu, algorithm)) if algorithm.starts_from_csr() => {
                     self.console.watch().step("prepare", 0, 0)?;
                     graph.csr();
                 }
@@ -170,16 +170,9 @@ impl Bench<'_> {
     /// The forest, and the time to find it: for a graph that is on a GPU without the forest's way back.
     fn solve(&self, ready: &mut Ready, contender: &Contender) -> Result<(Forest, Duration)> {
         let run: Run = contender.run.clone().watched_by(self.console.quiet());
-        self.pools[&contender.threads].install(|| {
-            let start = Instant::now();
-            match (&mut ready.resident, run.device()) {
-                (Some((_, resident)), Device::Cuda(_)) if !contender.end_to_end => {
-                    resident.solve(&run)?;
-                    let time = start.elapsed();
-                    Ok((resident.download()?, time))
-                }
-                _ => kostra::solve(ready.graph, &run).map(|forest| (forest, start.elapsed())),
-            }
+        self.pools[&contender.threads].install(|| match (&mut ready.resident, run.device()) {
+            (Some((_, resident)), Device::Cuda(_)) if !contender.end_to_end => resident.solve(&run),
+            _ => Prepared::Host(ready.graph).solve(&run),
         })
     }
 

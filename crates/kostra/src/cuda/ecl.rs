@@ -31,7 +31,7 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
-use super::gpu::{Gpu, launch};
+use super::gpu::{Gpu, Module, launch};
 use super::resident::{DeviceKey, GraphArgument, Slots, Solved, Solver, address};
 use crate::error::{Error, Result};
 use crate::run::{Run, Stats};
@@ -185,7 +185,7 @@ impl<K: DeviceKey> Solve<'_, K> {
     /// Makes every vertex a tree, and the key of that rank in a sample the threshold.
     fn prepare(&self, seed: u64, rank: u32) -> Result<()> {
         let kernel = format!("prepare_{}", K::SUFFIX);
-        launch!(self.gpu, "ecl", &kernel, over(self.graph.n.into()), &self.graph, &self.work, &seed, &rank);
+        launch!(self.gpu, Module::Ecl, &kernel, over(self.graph.n.into()), &self.graph, &self.work, &seed, &rank);
         Ok(())
     }
 
@@ -200,11 +200,11 @@ impl<K: DeviceKey> Solve<'_, K> {
         }
         let list = address(gpu, &self.scratch.lists[0]);
         if graph.rows == 0 {
-            launch!(gpu, "ecl", &format!("{which}_edges_{}", K::SUFFIX), over(m), graph, work, &list);
+            launch!(gpu, Module::Ecl, &format!("{which}_edges_{}", K::SUFFIX), over(m), graph, work, &list);
         } else {
             let kernel = format!("{which}_rows_{}_{}", last_up_to(&POPULATES, self.without), K::SUFFIX);
             let GraphArgument { rows, neighbours, edges, arc_keys, .. } = graph;
-            launch!(gpu, "ecl", &kernel, over(n), graph, work, &list, rows, neighbours, edges, arc_keys);
+            launch!(gpu, Module::Ecl, &kernel, over(n), graph, work, &list, rows, neighbours, edges, arc_keys);
         }
         let count = self.count()?;
         self.gpu.stream.memset_zeros(&mut self.scratch.count)?;
@@ -221,7 +221,7 @@ impl<K: DeviceKey> Solve<'_, K> {
             self.run.watch().step("ecl", all - length, all)?;
             let [list, next] = [0, 1].map(|i| address(self.gpu, &self.scratch.lists[i]));
             let Self { gpu, graph, work, .. } = &*self;
-            launch!(gpu, "ecl", &reserve, over(length), graph, work, &list, &length, &next);
+            launch!(gpu, Module::Ecl, &reserve, over(length), graph, work, &list, &length, &next);
             let count = self.count()?;
             if count == 0 {
                 break;
@@ -235,9 +235,9 @@ impl<K: DeviceKey> Solve<'_, K> {
             }
             let list = address(self.gpu, &self.scratch.lists[0]);
             let Self { gpu, graph, work, .. } = &*self;
-            launch!(gpu, "ecl", &commit, over(length), graph, work, &list, &length);
+            launch!(gpu, Module::Ecl, &commit, over(length), graph, work, &list, &length);
             // Also sets the count to 0 for the next list.
-            launch!(gpu, "ecl", &clear, over(length), graph, work, &list, &length);
+            launch!(gpu, Module::Ecl, &clear, over(length), graph, work, &list, &length);
         }
         Ok(())
     }

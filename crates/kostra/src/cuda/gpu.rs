@@ -12,11 +12,26 @@ use cudarc::nvrtc::Ptx;
 use super::pipe::Pipe;
 use crate::error::{Error, Result};
 
-/// The kernels as PTX, which the driver compiles for its GPU on first use. `scripts/ptx` makes them from the sources.
-const GRAPH: &str = include_str!("../../kernels/graph.ptx");
-const ECL: &str = include_str!("../../kernels/ecl.ptx");
-const KOSTRA_U32: &str = include_str!("../../kernels/kostra-u32.ptx");
-const KOSTRA_U64: &str = include_str!("../../kernels/kostra-u64.ptx");
+/// Kernels that are loaded together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Module {
+    Graph,
+    Ecl,
+    KostraU32,
+    KostraU64,
+}
+
+impl Module {
+    /// As PTX, which the driver compiles for its GPU on first use. `scripts/ptx` makes it from the sources.
+    fn ptx(self) -> &'static str {
+        match self {
+            Module::Graph => include_str!("../../kernels/graph.ptx"),
+            Module::Ecl => include_str!("../../kernels/ecl.ptx"),
+            Module::KostraU32 => include_str!("../../kernels/kostra-u32.ptx"),
+            Module::KostraU64 => include_str!("../../kernels/kostra-u64.ptx"),
+        }
+    }
+}
 
 /// Threads of a block in the kernels that work through an array.
 const THREADS: u32 = 512;
@@ -132,11 +147,11 @@ pub struct Gpu {
     /// Taken while it is in use: a lock held while other threads help to copy could wait for itself.
     pipe: Mutex<Option<Pipe>>,
     pub(super) multiprocessors: u32,
-    modules: Mutex<HashMap<&'static str, Module>>,
+    modules: Mutex<HashMap<Module, Loaded>>,
 }
 
-/// Kernels that were loaded together, and those of them that were asked for.
-struct Module {
+/// A module, and those of its kernels that were asked for.
+struct Loaded {
     module: Arc<CudaModule>,
     kernels: HashMap<String, CudaFunction>,
 }
@@ -151,11 +166,11 @@ pub(super) fn is_open(number: u32) -> bool {
 impl Gpu {
     /// The GPU of that number, opened on first use.
     pub fn open(number: u32) -> Result<Arc<Self>> {
-        check(number)?;
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, gpu)) = opened.iter().find(|(other, _)| *other == number) {
             return Ok(gpu.clone());
         }
+        check(number)?;
         let gpu = Arc::new(Self::start(number)?);
         opened.push((number, gpu.clone()));
         Ok(gpu)
@@ -192,22 +207,14 @@ impl Gpu {
         Ok(self.context.mem_get_info()?.0 as u64)
     }
 
-    /// The kernel of that name in the module of that name, which is loaded on first use.
-    pub(super) fn kernel(&self, module: &'static str, name: &str) -> Result<CudaFunction> {
+    /// The kernel of that name in a module, which is loaded on first use.
+    pub(super) fn kernel(&self, module: Module, name: &str) -> Result<CudaFunction> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let Module { module, kernels } = match modules.entry(module) {
+        let Loaded { module, kernels } = match modules.entry(module) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let source = match module {
-                    "ecl" => ECL,
-                    "kostra-u32" => KOSTRA_U32,
-                    "kostra-u64" => KOSTRA_U64,
-                    _ => GRAPH,
-                };
-                entry.insert(Module {
-                    module: self.context.load_module(Ptx::from_src(source))?,
-                    kernels: HashMap::new(),
-                })
+                let module = self.context.load_module(Ptx::from_src(module.ptx()))?;
+                entry.insert(Loaded { module, kernels: HashMap::new() })
             }
         };
         if let Some(kernel) = kernels.get(name) {
@@ -229,7 +236,7 @@ impl Gpu {
     /// As many blocks as fit on the GPU at a time, but no more than wanted, with so much shared memory each.
     pub(super) fn filled(
         &self,
-        module: &'static str,
+        module: Module,
         kernel: &str,
         threads: u32,
         shared: usize,

@@ -35,7 +35,7 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::gpu::{Gpu, launch, launch_together};
 use super::resident::{DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
-use crate::buffer::Buffer;
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -145,12 +145,11 @@ struct Shapes {
 }
 
 /// Lays arrays one behind the other.
-#[derive(Default)]
-struct Layout(u64);
+struct Layout(sys::CUdeviceptr);
 
 impl Layout {
     /// Where an array of so many bytes goes.
-    fn place(&mut self, bytes: usize) -> u64 {
+    fn place(&mut self, bytes: usize) -> sys::CUdeviceptr {
         let at = self.0;
         self.0 += (bytes as u64).next_multiple_of(256);
         at
@@ -158,13 +157,13 @@ impl Layout {
 }
 
 impl WorkArgument {
-    /// Places relative to the start, and how many bytes they need in all.
-    fn layout<K>(n: usize, m: usize) -> (Self, u64) {
-        let mut all = Layout::default();
+    /// Places in memory that starts there, and where it ends.
+    fn layout<K>(start: sys::CUdeviceptr, n: usize, m: usize) -> (Self, sys::CUdeviceptr) {
+        let mut all = Layout(start);
         let pieces = 2 * m / HUB * 2 + 1;
         let work = Self {
             state: all.place(STATE),
-            factor: 0.0,
+            factor: if m as f64 >= FILTER_FROM * n as f64 { LIGHT } else { 0.0 },
             table: TABLE,
             cells: all.place(8 * n),
             next_cells: all.place(8 * (n / 2 + 1)),
@@ -179,23 +178,9 @@ impl WorkArgument {
         (work, all.0)
     }
 
-    /// The same places in memory that starts there.
-    fn moved_to(self, start: sys::CUdeviceptr) -> Self {
-        let Self { factor, table, .. } = self;
-        let [state, cells, next_cells, links, maps, list, next_list, chosen, pieces, hubs] = [
-            self.state,
-            self.cells,
-            self.next_cells,
-            self.links,
-            self.maps,
-            self.list,
-            self.next_list,
-            self.chosen,
-            self.pieces,
-            self.hubs,
-        ]
-        .map(|place| place + start);
-        Self { state, factor, table, cells, next_cells, links, maps, list, next_list, chosen, pieces, hubs }
+    /// Bytes that it needs.
+    fn bytes<K>(n: usize, m: usize) -> u64 {
+        Self::layout::<K>(0, n, m).1
     }
 }
 
@@ -203,11 +188,8 @@ impl<K: DeviceKey> Scratch<K> {
     /// Room to solve a graph of that size.
     pub(super) fn new(gpu: &Gpu, n: u32, m: u32) -> Result<Self> {
         let (n, m) = (n as usize, m as usize);
-        let (work, bytes) = WorkArgument::layout::<K>(n, m);
-        let memory = gpu.room::<u8>(bytes as usize)?;
-        let mut work = work.moved_to(address(gpu, &memory));
-        let filtered = m as f64 >= FILTER_FROM * n as f64;
-        work.factor = if filtered { LIGHT } else { 0.0 };
+        let memory = gpu.room::<u8>(WorkArgument::bytes::<K>(n, m) as usize)?;
+        let (work, _) = WorkArgument::layout::<K>(address(gpu, &memory), n, m);
         let key = size_of::<K>();
         let warps = THREADS as usize / 32;
         let blocks = if m <= FEW { gpu.multiprocessors as usize } else { BLOCKS as usize };
@@ -253,12 +235,15 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     finish(gpu, &graph, scratch, run)
 }
 
+/// The ids of a forest's edges, and what was counted.
+type Found = (Array<'static, u32>, Option<Stats>);
+
 /// The forest of a graph in the host's memory.
 pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
     check_size(graph)?;
     let limit = memory_limit(gpu, run)?;
     let (edges, stats) = if graph.edges() == 0 {
-        (Buffer::zeroed(0)?, run.stats())
+        (Vec::new().into(), run.stats())
     } else if bytes_for(graph, graph.edges()) <= limit {
         whole(gpu, graph, run)?
     } else {
@@ -296,12 +281,12 @@ fn bytes_for(graph: &Graph, m: usize) -> u64 {
     let n = graph.vertices();
     let key = if matches!(graph.keys(false), AnyKeys::Wide(_)) { 8 } else { 4 };
     let (edges, collected) = ((8 + key) * m, m / 8 + 4 * n);
-    WorkArgument::layout::<u64>(n, m).1 + (edges + collected) as u64 + (1 << 20)
+    WorkArgument::bytes::<u64>(n, m) + (edges + collected) as u64 + (1 << 20)
 }
 
 /// The forest of a union is the forest of the union of the forests. So each part of the edges is solved together with the
 /// forest of the parts before it. The forest's edges come first, so new ids are in the order of the old ones.
-fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Buffer<u32>, Option<Stats>)> {
+fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<Found> {
     let m = graph.edges();
     let kept = graph.vertices().saturating_sub(1).min(m);
     let needed = bytes_for(graph, kept);
@@ -328,12 +313,10 @@ fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<(Buffer<u32>
     if let Some(stats) = &mut stats {
         stats.facts.push(("parts", m.div_ceil(part) as f64));
     }
-    let mut edges = Buffer::zeroed(ids.len())?;
-    edges.copy_from_slice(&ids);
-    Ok((edges, stats))
+    Ok((ids.into(), stats))
 }
 
-fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Buffer<u32>, Option<Stats>)> {
+fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Found> {
     match graph.keys(false) {
         AnyKeys::Narrow(keys) => send_and_solve(gpu, graph, keys, run),
         AnyKeys::Wide(keys) => send_and_solve(gpu, graph, keys, run),
@@ -341,12 +324,7 @@ fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Buffer<u32>, Option<Sta
 }
 
 /// Sends the edges part by part; each offers itself to its ends while the next are on their way.
-fn send_and_solve<K: DeviceKey>(
-    gpu: &Gpu,
-    graph: &Graph,
-    keys: Keys<K>,
-    run: &Run,
-) -> Result<(Buffer<u32>, Option<Stats>)> {
+fn send_and_solve<K: DeviceKey>(gpu: &Gpu, graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Found> {
     let edges = Edges::room(gpu, graph, keys)?;
     let scratch = Scratch::new(gpu, edges.n, edges.m)?;
     clear_cells(gpu, &scratch, edges.n)?;
@@ -358,7 +336,7 @@ fn send_and_solve<K: DeviceKey>(
     launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
     look_up_edges(gpu, &argument, &scratch)?;
     let solved = finish(gpu, &argument, &scratch, run)?;
-    Ok((collect(gpu, &solved, graph.edges())?, solved.stats))
+    Ok((collect(gpu, &solved, graph.edges())?.into(), solved.stats))
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {
@@ -389,15 +367,15 @@ fn search_rows<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scra
     let staged = u32::from(rows.arcs > STAGED_FROM * graph.n as usize);
     launch!(gpu, K::KOSTRA, "search_rows", shapes.rows, graph, work, &staged);
     if rows.longest > HUB {
-        launch!(gpu, K::KOSTRA, "search_pieces", shapes.label, graph, work);
-        launch!(gpu, K::KOSTRA, "join_pieces", shapes.label, graph, work);
+        launch!(gpu, K::KOSTRA, "search_pieces", gpu.over(graph.n as usize), graph, work);
+        launch!(gpu, K::KOSTRA, "join_pieces", gpu.over(graph.n as usize), graph, work);
     }
     Ok(())
 }
 
 /// The same from cells, to which the edges have offered themselves.
 fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
-    launch!(gpu, K::KOSTRA, "look_up_edges", scratch.shapes.label, graph, &scratch.work);
+    launch!(gpu, K::KOSTRA, "look_up_edges", gpu.over(graph.n as usize), graph, &scratch.work);
     Ok(())
 }
 

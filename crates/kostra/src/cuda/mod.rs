@@ -41,9 +41,10 @@ pub fn resolve(run: &Run) -> Result<Algorithm> {
 
 /// Whether the first GPU, if there is one, finds the forest sooner than the CPU, transfers included.
 pub(crate) fn wins(graph: &Graph, run: &Run) -> bool {
-    let from = if gpu::is_open(0) { WINS_OPEN_FROM } else { WINS_FROM };
+    let is_open = gpu::is_open(0);
+    let from = if is_open { WINS_OPEN_FROM } else { WINS_FROM };
     let is_supported = || devices().is_ok_and(|devices| devices.first().is_some_and(Info::is_supported));
-    run.algorithm().runs_on_cuda() && graph.edges() >= from && is_supported()
+    run.algorithm().runs_on_cuda() && graph.edges() >= from && (is_open || is_supported())
 }
 
 pub(crate) fn solve(graph: &Graph, run: &Run, number: u32) -> Result<Forest> {

@@ -1,10 +1,11 @@
 //! Graphs in a GPU's memory, and forests on their way back.
 
+use std::ops::Not;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZeroBits, sys};
 
-use super::gpu::{Gpu, launch};
+use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
 use super::{ecl, kostra};
 use crate::buffer::Buffer;
@@ -25,38 +26,21 @@ const SAMPLES: u64 = 1024;
 const COLLECTORS: u32 = 512;
 
 /// A key on the GPU.
-pub(super) trait DeviceKey: Key + DeviceRepr + ValidAsZeroBits {
+pub(super) trait DeviceKey: Key + DeviceRepr + ValidAsZeroBits + Not<Output = Self> {
     /// What the names of kernels for these keys end with.
     const SUFFIX: &'static str;
-    /// Two of them.
-    const MAKE_KEYS: &'static str;
-    const GATHER_KEYS: &'static str;
-    /// The module of `kostra` for these keys.
-    const KOSTRA: &'static str;
-    /// The key with every bit flipped: so are all keys of a maximum forest.
-    fn flipped(self) -> Self;
+    /// `kostra` for these keys.
+    const KOSTRA: Module;
 }
 
 impl DeviceKey for u32 {
     const SUFFIX: &'static str = "u32";
-    const MAKE_KEYS: &'static str = "make_keys_u32";
-    const GATHER_KEYS: &'static str = "gather_keys_u32";
-    const KOSTRA: &'static str = "kostra-u32";
-
-    fn flipped(self) -> u32 {
-        !self
-    }
+    const KOSTRA: Module = Module::KostraU32;
 }
 
 impl DeviceKey for u64 {
     const SUFFIX: &'static str = "u64";
-    const MAKE_KEYS: &'static str = "make_keys_u64";
-    const GATHER_KEYS: &'static str = "gather_keys_u64";
-    const KOSTRA: &'static str = "kostra-u64";
-
-    fn flipped(self) -> u64 {
-        !self
-    }
+    const KOSTRA: Module = Module::KostraU64;
 }
 
 /// The address of an array in the GPU's memory. The array must outlive whatever is launched with it.
@@ -112,7 +96,7 @@ impl<K: DeviceKey> Edges<K> {
         mut sent: impl FnMut(u64, u64) -> Result<()>,
     ) -> Result<()> {
         let (bits, map) = keys.parts();
-        let map = Map(map);
+        let (map, make_keys) = (Map(map), format!("make_keys_{}", K::SUFFIX));
         let m = graph.edges();
         gpu.with_pipe(|pipe| {
             pipe.wait()?;
@@ -126,7 +110,7 @@ impl<K: DeviceKey> Edges<K> {
                 } else {
                     pipe.send(&bits[from..to], address(gpu, &self.keys) + (size_of::<K>() * from) as u64)?;
                     pipe.join()?;
-                    launch!(gpu, "graph", K::MAKE_KEYS, gpu.over(to - from), &self.keys, &map, &from_64, &to_64);
+                    launch!(gpu, Module::Graph, &make_keys, gpu.over(to - from), &self.keys, &map, &from_64, &to_64);
                 }
                 sent(from_64, to_64)?;
             }
@@ -171,8 +155,8 @@ impl<K: DeviceKey> Rows<K> {
             pipe.send(csr.edges(), address(gpu, &rows.edges))?;
             pipe.join()
         })?;
-        let count = arcs as u64;
-        launch!(gpu, "graph", K::GATHER_KEYS, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count);
+        let (count, gather_keys) = (arcs as u64, format!("gather_keys_{}", K::SUFFIX));
+        launch!(gpu, Module::Graph, &gather_keys, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count);
         Ok(Some(rows))
     }
 }
@@ -211,7 +195,7 @@ impl<K: DeviceKey> GraphArgument<K> {
             edges: rows.map_or(0, |rows| address(gpu, &rows.edges)),
             arc_keys: rows.map_or(0, |rows| address(gpu, &rows.keys)),
             flip: if run.is_maximum() { K::MAX } else { K::zeroed() },
-            lowest: if run.is_maximum() { edges.largest.flipped() } else { edges.smallest },
+            lowest: if run.is_maximum() { !edges.largest } else { edges.smallest },
         }
     }
 }
@@ -341,15 +325,15 @@ pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize) -> Result<Buffer<u32
         }
     };
     let (count, chosen) = (slots as u64, solved.chosen);
-    launch!(gpu, "graph", "mark", gpu.over(slots), &chosen, &count, &bits);
+    launch!(gpu, Module::Graph, "mark", gpu.over(slots), &chosen, &count, &bits);
     let counts = gpu.room::<u32>(COLLECTORS as usize)?;
     let shape = LaunchConfig { grid_dim: (COLLECTORS, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
-    launch!(gpu, "graph", "count_bits", shape, &bits, &words, &counts);
+    launch!(gpu, Module::Graph, "count_bits", shape, &bits, &words, &counts);
     let host_counts = gpu.stream.clone_dtoh(&counts)?;
     gpu.stream.synchronize()?;
     let count = host_counts.iter().map(|&count| count as usize).sum();
     let ids = gpu.room::<u32>(count)?;
-    launch!(gpu, "graph", "collect_bits", shape, &bits, &words, &counts, &ids);
+    launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
     let mut edges = Buffer::zeroed(count)?;
     gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut edges))?;
     Ok(edges)
