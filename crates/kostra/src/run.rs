@@ -107,7 +107,8 @@ impl Algorithm {
 
     /// Whether it runs on NVIDIA GPUs, too.
     pub fn runs_on_cuda(self) -> bool {
-        matches!(self, Algorithm::Auto | Algorithm::Kostra | Algorithm::Ecl)
+        use Algorithm::{Boruvka, FilterKruskal, Kruskal, Prim};
+        !matches!(self, Kruskal | Prim | Boruvka | FilterKruskal)
     }
 
     /// Whether it starts from adjacency lists on the CPU; [`Graph::csr`](crate::Graph::csr) builds them ahead of the solve.

@@ -58,14 +58,23 @@ fn options_for_gpus_are_refused_on_the_cpu() {
 fn the_ptx_is_that_of_the_sources() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
     let text = |name: &str| read_to_string(folder.join(name)).unwrap();
-    for (ptx, source) in [("graph", "graph"), ("kostra-u32", "kostra"), ("kostra-u64", "kostra"), ("ecl", "ecl")] {
-        // What all share, what lies in the folder of the source's name, and the source.
-        let mut headers: Vec<String> = std::fs::read_dir(folder.join(source)).map_or(Vec::new(), |entries| {
-            entries.map(|entry| format!("{source}/{}", entry.unwrap().file_name().to_str().unwrap())).collect()
-        });
-        headers.sort();
-        let sources = text("common.cuh") + &headers.iter().map(|name| text(name)).collect::<String>();
-        let sources = sources + &text(&format!("{source}.cu"));
+    // What a source includes, and what these include, each once.
+    fn add_headers(text: &dyn Fn(&str) -> String, source: &str, found: &mut Vec<String>) {
+        for line in text(source).lines() {
+            if let Some(name) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'))
+                && !found.iter().any(|known| known == name)
+            {
+                found.push(name.into());
+                add_headers(text, name, found);
+            }
+        }
+    }
+    let modules = ["graph", "kostra-u32", "kostra-u64", "ecl", "contract", "vineet", "uminho", "strut", "pma"];
+    for ptx in modules {
+        let source = ptx.split('-').next().unwrap();
+        let mut headers = Vec::new();
+        add_headers(&text, &format!("{source}.cu"), &mut headers);
+        let sources = headers.iter().map(|name| text(name)).collect::<String>() + &text(&format!("{source}.cu"));
         // 64-bit FNV-1a, as scripts/ptx computes it.
         let fnv = |value: u64, byte: u8| (value ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let hash = sources.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -78,7 +87,9 @@ fn the_ptx_is_that_of_the_sources() {
 fn a_thousand_solves_leak_nothing_and_give_one_forest() {
     let Some(_gpu) = take_gpu() else { return };
     let gpu = Gpu::open(0).unwrap();
-    let runs = [Run::new("kostra").unwrap(), Run::new("ecl").unwrap(), Run::new("kostra").unwrap().maximum(true)];
+    let names = ["kostra", "ecl", "vineet", "uminho", "strut", "pma-min", "pma-sort", "pma-hybrid"];
+    let mut runs: Vec<Run> = names.map(|name| Run::new(name).unwrap()).into();
+    runs.push(Run::new("kostra").unwrap().maximum(true));
     for spec in ["rmat:scale=12", "rmat:scale=12,weights=double", "road:n=20000"] {
         let graph = kostra::generate(spec).unwrap();
         let wanted = [false, true].map(|maximum| expected(&graph, maximum));
@@ -141,6 +152,52 @@ fn ecl_without_its_optimisations() {
         }
         for wrong in ["without=0", "without=9", "without=x", "factor=-1"] {
             let refused = resident.solve(&Run::new(&format!("ecl:{wrong}")).unwrap());
+            assert!(matches!(refused, Err(Error::Algorithm { .. })), "{wrong}");
+        }
+    }
+}
+
+/// Rows for threads, warps and blocks; lists of many tiles; groups of lanes of every size.
+#[test]
+fn papers_with_their_options_on_larger_graphs() {
+    let Some(_gpu) = take_gpu() else { return };
+    let mut algorithms: Vec<String> =
+        ["vineet", "uminho", "strut", "strut:keep-parallel=true"].map(str::to_owned).into();
+    for name in ["pma-min", "pma-sort", "pma-hybrid"] {
+        algorithms
+            .extend(["", ":gamma=2", ":gamma=33", ":keep-parallel=true"].map(|options| format!("{name}{options}")));
+    }
+    for spec in [
+        "rmat:scale=15",
+        "rmat:scale=13,weights=unit",
+        "kronecker:scale=13,weights=double",
+        "road:n=150000",
+        "grid:rows=1,cols=100000",
+        "web:n=60000,weights=uniform:1-3",
+        "dense:n=900,density=.9",
+        "er:n=100000,degree=1",
+    ] {
+        let graph = kostra::generate(spec).unwrap();
+        let mut resident = Resident::upload(&graph, 0).unwrap();
+        for maximum in [false, true] {
+            let wanted = expected(&graph, maximum);
+            for algorithm in &algorithms {
+                let run = Run::new(algorithm).unwrap().maximum(maximum);
+                for stats in [false, true] {
+                    resident.solve(&run.clone().with_stats(stats)).unwrap();
+                    let forest = resident.download().unwrap();
+                    assert!(forest.edges() == wanted, "{algorithm} on {spec}, maximum {maximum}");
+                    if stats {
+                        // Every round at least halves the vertices that have edges.
+                        let rounds = &forest.stats().unwrap().rounds;
+                        let vertices: Vec<f64> = rounds.iter().map(|round| round[0].1).collect();
+                        assert!(vertices.windows(2).all(|pair| pair[1] <= pair[0] / 2.0), "{algorithm}: {vertices:?}");
+                    }
+                }
+            }
+        }
+        for wrong in ["pma-min:gamma=0", "pma-sort:gamma=x", "strut:keep-parallel=2"] {
+            let refused = resident.solve(&Run::new(wrong).unwrap());
             assert!(matches!(refused, Err(Error::Algorithm { .. })), "{wrong}");
         }
     }

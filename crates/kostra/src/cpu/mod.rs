@@ -25,6 +25,8 @@ pub use ecl::ecl;
 pub use filter_kruskal::filter_kruskal;
 pub use kostra::kostra;
 pub use kruskal::kruskal;
+#[cfg(feature = "cuda")]
+pub(crate) use pma::{gamma_of, suitable_gamma};
 pub use pma::{pma_hybrid, pma_min, pma_sort};
 pub use prim::prim;
 pub use strut::strut;

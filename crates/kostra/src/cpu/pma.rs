@@ -52,7 +52,7 @@ const UNCLAIMED: u32 = u32::MAX;
 /// Tasks for each thread. Hubs make them uneven, so there are more than threads by far.
 const TASKS: usize = 16;
 
-/// The smallest and the largest gamma that is chosen for a graph; see [`suit`].
+/// The smallest and the largest gamma that is chosen for a graph; see [`suitable_gamma`].
 const GAMMA: [usize; 2] = [8, 200];
 
 /// The minimum spanning forest by PMA that searches rows for their smallest arcs.
@@ -79,11 +79,7 @@ fn pma(graph: &Graph, run: &Run, sorted: [bool; 2]) -> Result<Forest> {
 }
 
 fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sorted]: [bool; 2]) -> Result<Forest> {
-    let gamma = run.option("gamma")?;
-    if gamma == Some(0) {
-        let what = "gamma=0: a tree has at least one vertex; give gamma=2 or more".into();
-        return Err(Error::Algorithm { name: run.algorithm().name().into(), what });
-    }
+    let gamma = gamma_of(run)?;
     let keep_parallel = run.option("keep-parallel")?.unwrap_or(false);
     let mut marks = vec![0u8; graph.edges()];
     let (n, watch) = (graph.vertices(), run.watch());
@@ -107,6 +103,16 @@ fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run, [sorted_first, sor
     }
     let stats = round.stats;
     Forest::from_marks(graph, &marks, stats)
+}
+
+/// The gamma that was asked for.
+pub(crate) fn gamma_of(run: &Run) -> Result<Option<usize>> {
+    let gamma = run.option("gamma")?;
+    if gamma == Some(0) {
+        let what = "gamma=0: a tree has at least one vertex; give gamma=2 or more".into();
+        return Err(Error::Algorithm { name: run.algorithm().name().into(), what });
+    }
+    Ok(gamma)
 }
 
 /// What all rounds share.
@@ -137,7 +143,7 @@ impl Round<'_> {
     fn shrink<K: Key>(&mut self, graph: &impl Adjacency<K>, find: impl Find<K>) -> Result<Rows<K>> {
         let n = graph.rows();
         // A tree of one vertex would choose nothing.
-        let gamma = self.gamma.unwrap_or_else(|| suit(graph)).max(2);
+        let gamma = self.gamma.unwrap_or_else(|| suitable_gamma(graph.arcs(), n)).max(2);
         let mut claims = vec![UNCLAIMED; n];
         let mut touches: Vec<u32> = (0..n as u32).collect();
         let trees = Trees {
@@ -183,8 +189,8 @@ impl Round<'_> {
 /// The paper found 8 best on roads, 5 or 6 on sparse random graphs, 14 on dense R-MAT and up to 200 at high degrees. One
 /// sweep here, on a busy machine, leaned the same way: at average degrees of 2.4 and 4 anything from 3 to 14 was alike and
 /// 100 slower; at 16 and 21 (random and R-MAT) 100 was faster than 8.
-fn suit<K: Key>(graph: &impl Adjacency<K>) -> usize {
-    let degree = graph.arcs() / graph.rows().max(1);
+pub(crate) fn suitable_gamma(arcs: usize, vertices: usize) -> usize {
+    let degree = arcs / vertices.max(1);
     (degree.saturating_mul(degree) / 2).clamp(GAMMA[0], GAMMA[1])
 }
 

@@ -19,6 +19,11 @@ pub(super) enum Module {
     Ecl,
     KostraU32,
     KostraU64,
+    Contract,
+    Vineet,
+    Uminho,
+    Strut,
+    Pma,
 }
 
 impl Module {
@@ -29,6 +34,11 @@ impl Module {
             Module::Ecl => include_str!("../../kernels/ecl.ptx"),
             Module::KostraU32 => include_str!("../../kernels/kostra-u32.ptx"),
             Module::KostraU64 => include_str!("../../kernels/kostra-u64.ptx"),
+            Module::Contract => include_str!("../../kernels/contract.ptx"),
+            Module::Vineet => include_str!("../../kernels/vineet.ptx"),
+            Module::Uminho => include_str!("../../kernels/uminho.ptx"),
+            Module::Strut => include_str!("../../kernels/strut.ptx"),
+            Module::Pma => include_str!("../../kernels/pma.ptx"),
         }
     }
 }

@@ -10,11 +10,16 @@ use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::run::{Algorithm, Run};
 
+mod contract;
 mod ecl;
 mod gpu;
 mod kostra;
 mod pipe;
+mod pma;
 mod resident;
+mod strut;
+mod uminho;
+mod vineet;
 
 pub(crate) use gpu::check;
 pub use gpu::{Gpu, Info, devices};
@@ -34,7 +39,7 @@ pub fn resolve(run: &Run) -> Result<Algorithm> {
         named if named.runs_on_cuda() => Ok(named),
         other => Err(Error::Algorithm {
             name: other.name().into(),
-            what: "it runs on the CPU only; use the device cpu, or the algorithm kostra or ecl".into(),
+            what: "it runs on the CPU only; use the device cpu, or another algorithm".into(),
         }),
     }
 }
@@ -44,16 +49,17 @@ pub(crate) fn wins(graph: &Graph, run: &Run) -> bool {
     let is_open = gpu::is_open(0);
     let from = if is_open { WINS_OPEN_FROM } else { WINS_FROM };
     let is_supported = || devices().is_ok_and(|devices| devices.first().is_some_and(Info::is_supported));
-    run.algorithm().runs_on_cuda() && graph.edges() >= from && (is_open || is_supported())
+    let is_fast = matches!(run.algorithm(), Algorithm::Auto | Algorithm::Kostra | Algorithm::Ecl);
+    is_fast && graph.edges() >= from && (is_open || is_supported())
 }
 
 pub(crate) fn solve(graph: &Graph, run: &Run, number: u32) -> Result<Forest> {
     match resolve(run)? {
-        Algorithm::Ecl => {
+        Algorithm::Auto | Algorithm::Kostra => kostra::forest(&*Gpu::open(number)?, graph, run),
+        _ => {
             let mut resident = Resident::upload(graph, number)?;
             resident.solve(run)?;
             resident.download()
         }
-        _ => kostra::forest(&*Gpu::open(number)?, graph, run),
     }
 }

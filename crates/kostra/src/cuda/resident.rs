@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZero
 
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
-use super::{ecl, kostra};
+use super::{ecl, kostra, pma, strut, uminho, vineet};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
@@ -230,6 +230,8 @@ pub(super) struct Solver<K> {
     pub(super) rows: Option<Rows<K>>,
     pub(super) scratch: Option<Scratch<K>>,
     pub(super) ecl: Option<ecl::Scratch<K>>,
+    /// The edges that the other papers' algorithms chose last.
+    pub(super) chosen: Option<CudaSlice<u32>>,
 }
 
 /// The forest of a solve, still on the GPU.
@@ -297,12 +299,16 @@ impl<K: DeviceKey> Solver<K> {
         let edges = Edges::room(gpu, graph, keys)?;
         edges.send(gpu, graph, keys, graph.edges().max(1), |_, _| Ok(()))?;
         let rows = Rows::send(gpu, graph, &edges)?;
-        Ok(Self { edges, rows, scratch: None, ecl: None })
+        Ok(Self { edges, rows, scratch: None, ecl: None, chosen: None })
     }
 
     fn solve(&mut self, gpu: &Gpu, run: &Run) -> Result<Solved> {
         match super::resolve(run)? {
             Algorithm::Ecl => ecl::solve(gpu, self, run),
+            Algorithm::Vineet => vineet::solve(gpu, self, run),
+            Algorithm::Uminho => uminho::solve(gpu, self, run),
+            Algorithm::Strut => strut::solve(gpu, self, run),
+            Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => pma::solve(gpu, self, run),
             _ => kostra::solve(gpu, self, run),
         }
     }
