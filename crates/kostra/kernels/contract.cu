@@ -178,6 +178,21 @@ KERNEL(TILE_THREADS) find_parallel(u64 count, const Arc *list, Arc *next, u64 *c
                });
 }
 
+// The same where there are fewer pairs of vertices than arcs, more or less: a cell for each pair. `cells` are empty.
+KERNEL(512) fill_table(u64 count, const Arc *list, u64 n, u64 *cells) {
+    each(count, [&](u64 i) {
+        Arc arc = __ldg(list + i);
+        lower(cells + arc.x * n + arc.y, ranked(arc));
+    });
+}
+
+KERNEL(TILE_THREADS) list_table(u64 n, const u64 *cells, Arc *next, u64 *status, u32 *total) {
+    place<u64>(n * n, status, total, [&](u64 i, u64 &cell) -> u32 { return (cell = cells[i]) != EMPTY; },
+               [&](u64 i, u64 cell, u32 at, u32 kept) {
+                   if (kept) next[at] = make_uint4((u32)(i / n), (u32)(i % n), high(cell), low(cell));
+               });
+}
+
 KERNEL(512) keep_smallest(u64 count, Arc *list, const u64 *cells) {
     each(count, [&](u64 i) { *((uint2 *)(list + i) + 1) = make_uint2(high(cells[i]), low(cells[i])); });
 }

@@ -21,6 +21,8 @@ struct Member {
 // The trees of a round.
 struct Trees {
     u32 n, gamma;
+    // Rows are sorted by keys without so many low bits.
+    u32 key_shift, unused;
     const u32 *rows;
     const Arc *list;
     // For every vertex the one that its tree began with; NONE while it is in no tree.
@@ -65,10 +67,11 @@ template <u32 SIZE, bool SORTED> struct Tree {
                 }
             }
             at = (u32)(first - from);
-            // Its equals in weight follow, in no order.
-            for (u32 key = first < to ? __ldg(&trees.list[first].z) : 0; first < to; first += SIZE) {
+            // Its equals in the order of the row follow.
+            auto order = [&](u64 a) { return __ldg(&trees.list[a].z) >> trees.key_shift; };
+            for (u32 same = first < to ? order(first) : 0; first < to; first += SIZE) {
                 u64 a = first + group.rank;
-                bool equal = a < to && __ldg(&trees.list[a].z) == key;
+                bool equal = a < to && order(a) == same;
                 if (equal) offer(__ldg(trees.list + a));
                 if (!(group.votes(equal) >> (SIZE - 1))) break;
             }
@@ -147,7 +150,6 @@ template <u32 SIZE, bool SORTED> __device__ void grow(const Trees &trees) {
 #define GROW(SIZE)                                                                                                     \
     KERNEL grow_min_##SIZE(Trees trees) { grow<SIZE, false>(trees); }                                                  \
     KERNEL grow_sort_##SIZE(Trees trees) { grow<SIZE, true>(trees); }
-GROW(1)
 GROW(8)
 GROW(32)
 

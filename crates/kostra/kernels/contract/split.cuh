@@ -4,7 +4,7 @@
 #include "contract/tiles.cuh"
 
 constexpr u32 DIGIT_VALUES = TILE_THREADS;
-constexpr u32 MOST_DIGITS = 12;
+constexpr u32 MOST_DIGITS = 8;
 
 // So many bits of a word.
 struct Digit {

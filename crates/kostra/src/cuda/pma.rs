@@ -3,13 +3,14 @@
 //! A processor has gamma vertices to begin trees with, and grows one after the other to at most gamma vertices, or until
 //! it touches another. Why this is safe without waiting is told in [`cpu::pma_min`](crate::cpu::pma_min): a tree is
 //! grown by one processor only, which always knows what arcs leave it. Unification numbers the trees that touch, gives
-//! arcs their new ends, drops those inside, and of parallel ones keeps the smallest (all with `keep-parallel=true`), by
-//! a sort of the whole list as in the paper; for sorted rows it then sorts by weight and by vertex.
+//! arcs their new ends, drops those inside, and sorts the list by vertex, for sorted rows first by weight, as the paper
+//! does.
 //!
 //! Departures. A processor is a group of lanes, more of them where rows are longer, not a single thread, so a row is read
 //! side by side. The smallest arc of a vertex is kept beside it in the queue, not moved to the front of its row; so is
-//! the place in a sorted row. Arcs of equal weight stand in a sorted row in any order, and all are looked at. Parallel
-//! arcs are found by both ends only, then a segmented minimum finds the smallest.
+//! the place in a sorted row. Rows are sorted by the leading bits of the weight only, as many as tell most arcs of a row
+//! apart; those that are alike are all looked at. Unless told, parallel arcs are dropped only in rounds whose vertices
+//! have fewer pairs than arcs, through a table of the pairs; else by a sort by both ends and a segmented minimum.
 //!
 //! Cost: `O(gamma m log n)` at worst for `pma-min` and `O(m log n)` for the others; 40 bytes per arc and 60 per vertex
 //! beside the graph. Which trees touch, and so the statistics, changes from run to run; the forest never does.
@@ -28,8 +29,15 @@ use crate::run::{Algorithm, Run};
 /// As in the kernels.
 const THREADS: u32 = 256;
 
-/// Lanes of a processor, and the average degree up to which they do.
-const GROUPS: [(usize, usize); 3] = [(1, 1), (8, 8), (32, usize::MAX)];
+/// Up to this average degree a processor is eight lanes, else a warp. On r4 and the USA road eight lanes in the first round
+/// took 7 and 30 % less than a warp; single threads took up to 90 times as long, most of it in later rounds.
+const LONG_ROW: usize = 8;
+
+/// The smallest gamma that is chosen, and processors that there should be where work is much: 16 was best on roads and
+/// grids, 64 on r4 and R-MAT, 4 to 8 on dense graphs, where larger trees leave most of the GPU idle.
+const GAMMA: usize = 16;
+const PROCESSORS: usize = 1024;
+const MUCH: usize = 1 << 20;
 
 /// Bytes of a tree's member.
 const MEMBER: usize = 24;
@@ -39,6 +47,8 @@ const MEMBER: usize = 24;
 struct TreesArgument {
     n: u32,
     gamma: u32,
+    key_shift: u32,
+    unused: u32,
     rows: sys::CUdeviceptr,
     list: sys::CUdeviceptr,
     claims: sys::CUdeviceptr,
@@ -54,7 +64,7 @@ unsafe impl DeviceRepr for TreesArgument {}
 /// Solves a graph that is on the GPU. Options: `gamma`, `keep-parallel`.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let wanted_gamma = gamma_of(run)?;
-    let keep_parallel = run.option("keep-parallel")?.unwrap_or(false);
+    let keep_parallel = run.option("keep-parallel")?;
     let [mut sorted, sorted_later] = match run.algorithm() {
         Algorithm::PmaMin => [false, false],
         Algorithm::PmaSort => [true, true],
@@ -71,13 +81,13 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     let mut rows = address(gpu, &rows_of(solver, run)?.rows);
     let mut queues: Option<CudaSlice<u8>> = None;
     if sorted && arcs.count > 0 {
-        arcs.sort(&[Word::Key, Word::From])?;
+        arcs.sort(&[Word::Key(leading_bits(&arcs)), Word::From])?;
     }
     while arcs.count > 0 {
         let (vertices, count) = (arcs.vertices, arcs.count);
         run.watch().step("pma", (n - vertices) as u64, n as u64)?;
         // A tree of one vertex would choose nothing; one of more than all cannot be.
-        let gamma = wanted_gamma.unwrap_or_else(|| suitable_gamma(count, vertices)).clamp(2, vertices.max(2));
+        let gamma = wanted_gamma.unwrap_or_else(|| gamma_for(count, vertices)).clamp(2, vertices.max(2));
         let room = vertices.div_ceil(gamma) * gamma * MEMBER;
         if queues.as_ref().is_none_or(|queues| queues.len() < room) {
             queues = Some(gpu.room(room)?);
@@ -87,6 +97,8 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
         let argument = TreesArgument {
             n: vertices as u32,
             gamma: gamma as u32,
+            key_shift: arcs.key_bits.saturating_sub(leading_bits(&arcs)).min(u32::BITS - 1),
+            unused: 0,
             rows,
             list: address(gpu, &arcs.list),
             claims: address(gpu, &trees.links),
@@ -114,14 +126,14 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
             break;
         }
         sorted = sorted_later;
-        if !keep_parallel {
-            arcs.sort(&[Word::To, Word::From])?;
-            arcs.drop_parallel()?;
+        let keep = keep_parallel.unwrap_or(!arcs.is_crowded());
+        if !keep {
+            arcs.unite_parallel()?;
         }
-        match (sorted, keep_parallel) {
-            (true, _) => arcs.sort(&[Word::Key, Word::From])?,
-            (false, true) => arcs.sort(&[Word::From])?,
-            (false, false) => {}
+        if sorted {
+            arcs.sort(&[Word::Key(leading_bits(&arcs)), Word::From])?;
+        } else if keep {
+            arcs.sort(&[Word::From])?;
         }
         arcs.find_rows(&later_rows)?;
         rows = address(gpu, &later_rows);
@@ -129,9 +141,21 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     Ok(chosen.into_solved(solver))
 }
 
+/// A gamma that suits the graph, as on the CPU, but for many processors.
+fn gamma_for(arcs: usize, vertices: usize) -> usize {
+    let gamma = suitable_gamma(arcs, vertices).max(GAMMA);
+    if arcs < MUCH { gamma } else { gamma.min(vertices / PROCESSORS).max(GAMMA / 2) }
+}
+
+/// Leading bits of keys by which rows are sorted: enough to tell most arcs of a row apart. The few that are alike are
+/// looked at one by one.
+fn leading_bits(arcs: &Arcs) -> u32 {
+    if arcs.count / arcs.vertices.max(1) < 256 { 8 } else { 16 }
+}
+
 /// Partial Prim on all processors, with as many lanes each as suit rows of that length.
 fn grow(gpu: &Gpu, trees: &TreesArgument, sorted: bool, degree: usize) -> Result<()> {
-    let lanes = GROUPS.iter().find(|(_, up_to)| degree <= *up_to).map_or(32, |(lanes, _)| *lanes);
+    let lanes = if degree <= LONG_ROW { 8 } else { 32 };
     let kernel = format!("grow_{}_{lanes}", if sorted { "sort" } else { "min" });
     let processors = (trees.n as usize).div_ceil(trees.gamma as usize);
     launch!(gpu, Module::Pma, &kernel, over(processors * lanes), trees);

@@ -3,18 +3,19 @@
 //! The bipartite view makes this simple on a GPU: the second side is the list of edges, each with two neighbours, and a
 //! thread for each offers it to both. So the work is even whatever the degrees, and more edges per vertex cost nothing
 //! but their reading. The edges that a vertex kept are the strut; those kept by both ends are the zero-difference
-//! vertices. Compaction gives the edges new ends, drops those within a vertex, and of parallel ones keeps the smallest
-//! (all with `keep-parallel=true`), by the integer sort that the paper builds on.
+//! vertices. Compaction gives the edges new ends and drops those within a vertex. Of parallel ones it keeps the smallest
+//! where these must be many: where vertices have fewer pairs than edges, through a table of the pairs. `keep-parallel=true`
+//! keeps all, `keep-parallel=false` drops them in every round, elsewhere by the integer sort that the paper builds on.
 //!
 //! Departures: the paper's stopping rule, one zero-difference vertex, holds for connected graphs only; this ends when
 //! no edge is left. Ties go to the smaller edge id, as in the paper, whose edges are numbered likewise.
 //!
-//! Cost: `O(m log n)` work, dominated by the sort; 32 bytes per edge and 24 per vertex beside the graph. Prefer it to
+//! Cost: `O(m log n)` work; 32 bytes per edge and 24 per vertex beside the graph. Prefer it to
 //! the other papers' on dense graphs.
 //!
 //! J. Vasconcellos, E. Cáceres, H. Mongelli and S. Song, "A parallel algorithm for minimum spanning tree on GPU", 2017.
 
-use super::contract::{Alive, Arcs, Chosen, Trees, Word, clear, link_to_self};
+use super::contract::{Alive, Arcs, Chosen, Trees, clear, link_to_self};
 use super::gpu::{Gpu, Module, launch};
 use super::resident::{DeviceKey, Solved, Solver};
 use crate::error::Result;
@@ -22,7 +23,7 @@ use crate::run::Run;
 
 /// Solves a graph that is on the GPU. Option: `keep-parallel`.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
-    let keep_parallel = run.option("keep-parallel")?.unwrap_or(false);
+    let keep_parallel = run.option("keep-parallel")?;
     let mut arcs = Arcs::of_edges(gpu, solver, run)?;
     let n = arcs.vertices;
     let mut chosen = Chosen::new(gpu, n, run)?;
@@ -51,9 +52,8 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
         trees.double_links(vertices)?;
         let compacted = trees.number(vertices, Alive::Cells(&cells))?;
         arcs.relabel(&trees.links, compacted, true)?;
-        if arcs.count > 0 && !keep_parallel {
-            arcs.sort(&[Word::To, Word::From])?;
-            arcs.drop_parallel()?;
+        if arcs.count > 0 && !keep_parallel.unwrap_or(!arcs.is_crowded()) {
+            arcs.unite_parallel()?;
         }
     }
     Ok(chosen.into_solved(solver))

@@ -39,7 +39,8 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
             rounds.push(vec![
                 ("vertices", filled as f64),
                 ("edges", arcs.count as f64 / 2.0),
-                ("longest row", longest as f64),
+                // By how much the row of one vertex, which the paper gives to one thread, is longer than the average.
+                ("imbalance", (longest * filled) as f64 / arcs.count as f64 - 1.0),
             ]);
         }
         let (marked, count, shape) = (chosen.places(vertices), vertices as u32, over_rows(vertices));
