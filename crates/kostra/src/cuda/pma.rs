@@ -12,7 +12,7 @@
 //! apart; those that are alike are all looked at. Unless told, parallel arcs are dropped only in rounds whose vertices
 //! have fewer pairs than arcs, through a table of the pairs; else by a sort by both ends and a segmented minimum.
 //!
-//! Cost: `O(gamma m log n)` at worst for `pma-min` and `O(m log n)` for the others; 40 bytes per arc and 60 per vertex
+//! Cost: `O(gamma m log n)` at worst for `pma-min` and `O(m log n)` for the others; 40 bytes per arc and 46 per vertex
 //! beside the graph. Which trees touch, and so the statistics, changes from run to run; the forest never does.
 //!
 //! S. Nobari, T.-T. Cao, P. Karras and S. Bressan, "Scalable parallel minimum spanning forest computation", 2012.

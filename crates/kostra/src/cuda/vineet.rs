@@ -9,7 +9,7 @@
 //! paper finds them by another scan, so there is no vertex list to build. Supervertices without arcs are dropped, so
 //! that forests end. Pointers double without waiting for one another, in one launch.
 //!
-//! Cost: `O(m log n)` work, dominated by the split: some seven passes over the arcs that are left. 40 bytes per arc and 60
+//! Cost: `O(m log n)` work, dominated by the split: some seven passes over the arcs that are left. 40 bytes per arc and 64
 //! per vertex beside the graph. Prefer it to the other papers' on skewed graphs.
 //!
 //! V. Vineet, P. Harish, S. Patidar and P. J. Narayanan, "Fast minimum spanning tree for large graphs on the GPU", 2009.
