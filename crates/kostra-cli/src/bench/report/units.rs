@@ -16,7 +16,7 @@ impl Unit {
         match metric {
             Metric::Throughput => unit(1e6, "million edges/s"),
             Metric::Efficiency => unit(0.01, "%"),
-            Metric::Statistic(name) if name == "imbalance" => unit(0.01, "%"),
+            Metric::Statistic(name) if name == "imbalance" || name == "off target" => unit(0.01, "%"),
             Metric::Time => {
                 let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
                 values.sort_by(f64::total_cmp);

@@ -24,10 +24,11 @@ pub(super) struct Field<'a> {
     pub(super) other_notes: Vec<String>,
 }
 
-/// An algorithm with its options, and the device it is tied to: `ecl:seed=7@cuda`.
+/// An algorithm with its options, and what it is tied to: `ecl:seed=7@cuda`, `kruskal@cpu:1` for one thread.
 pub(super) struct Choice {
     pub(super) text: String,
-    pub(super) device: Option<String>,
+    device: Option<String>,
+    threads: Option<usize>,
     run: Run,
     span: std::ops::Range<usize>,
 }
@@ -52,9 +53,13 @@ impl<'a> Field<'a> {
 
     /// Every algorithm on every device with every number of threads that there are; who is named twice runs once.
     pub(super) fn contenders(&mut self, choices: &[Choice], threads: &[ThreadCount]) -> Result<Vec<Contender>> {
-        let counts = self.thread_counts(threads);
+        let all_counts = self.thread_counts(threads);
         let mut contenders: Vec<Contender> = Vec::new();
         for choice in choices {
+            let counts = match choice.threads {
+                Some(threads) => self.thread_counts(&[ThreadCount::from(threads)]),
+                None => all_counts.clone(),
+            };
             for (name, span) in self.devices_of(choice) {
                 let Some(device) = self.device(&name, span)? else { continue };
                 if !self.runs(choice, device)? {
@@ -166,7 +171,7 @@ impl<'a> Field<'a> {
         Ok(Some(Baseline {
             algorithm: choice.text.clone(),
             device: choice.device.as_ref().filter(|_| self.changes.device.is_none()).cloned(),
-            threads: content.baseline_threads.map(|threads| threads.count(self.cores)),
+            threads: choice.threads.or_else(|| content.baseline_threads.map(|threads| threads.count(self.cores))),
         }))
     }
 
@@ -201,18 +206,23 @@ pub(super) fn choices(place: Place, list: &[Spanned<String>]) -> Result<Vec<Choi
     let mut choices = Vec::new();
     for entry in list {
         let fail = |what: String| place.error(Some(entry.span()), &what);
-        let (text, device) = split_device(entry.as_ref());
+        let (text, device, threads) = split_device(entry.as_ref());
+        let device = device.map(str::to_owned);
         for expanded in expand(text).map_err(fail)? {
             let run = Run::new(&expanded.text).map_err(|error| fail(error.to_string()))?;
-            choices.push(Choice { text: expanded.text, device: device.map(str::to_owned), run, span: entry.span() });
+            choices.push(Choice { text: expanded.text, device: device.clone(), threads, run, span: entry.span() });
         }
     }
     Ok(choices)
 }
 
-/// An algorithm and the device behind the `@`.
-pub(super) fn split_device(text: &str) -> (&str, Option<&str>) {
-    text.split_once('@').map_or((text, None), |(text, device)| (text, Some(device)))
+/// An algorithm, the device behind the `@`, and the number of threads behind `cpu:`.
+pub(super) fn split_device(text: &str) -> (&str, Option<&str>, Option<usize>) {
+    let Some((text, device)) = text.split_once('@') else { return (text, None, None) };
+    match device.strip_prefix("cpu:").and_then(|threads| threads.parse().ok()) {
+        Some(threads) => (text, Some("cpu"), Some(threads)),
+        None => (text, Some(device), None),
+    }
 }
 
 fn is_same(a: &Contender, b: &Contender) -> bool {

@@ -116,6 +116,12 @@ impl ThreadCount {
     }
 }
 
+impl From<usize> for ThreadCount {
+    fn from(count: usize) -> Self {
+        NonZeroUsize::new(count).map_or(ThreadCount::All, ThreadCount::Exactly)
+    }
+}
+
 impl<'de> Deserialize<'de> for ThreadCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
@@ -129,8 +135,7 @@ impl<'de> Deserialize<'de> for ThreadCount {
 
             fn visit_i64<E: de::Error>(self, count: i64) -> Result<ThreadCount, E> {
                 let unexpected = de::Unexpected::Signed(count);
-                let count = usize::try_from(count).map_err(|_| E::invalid_value(unexpected, &self))?;
-                Ok(NonZeroUsize::new(count).map_or(ThreadCount::All, ThreadCount::Exactly))
+                usize::try_from(count).map(ThreadCount::from).map_err(|_| E::invalid_value(unexpected, &self))
             }
 
             fn visit_str<E: de::Error>(self, word: &str) -> Result<ThreadCount, E> {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// What algorithms may count, beside what is measured. Of every round, unless it is of the whole run.
-const STATISTICS: [&str; 9] = [
+const STATISTICS: [&str; 10] = [
     "vertices",
     "edges",
     "reduction",
@@ -13,6 +13,7 @@ const STATISTICS: [&str; 9] = [
     "chosen",
     "light share",
     "edges filtered",
+    "off target",
 ];
 
 /// A table or a plot.

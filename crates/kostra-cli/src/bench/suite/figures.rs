@@ -94,7 +94,7 @@ fn only(
     let mut only = Vec::new();
     for entry in wanted {
         let fail = |what: String| place.error(Some(entry.span()), &what);
-        let (text, device) = split_device(entry.as_ref());
+        let (text, device, _) = split_device(entry.as_ref());
         for expanded in expand(text).map_err(fail)? {
             if !known.contains(&expanded.text) {
                 return Err(fail(format!("{:?} does not run on these graphs", expanded.text)));

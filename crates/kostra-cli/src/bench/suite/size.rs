@@ -16,7 +16,7 @@ fn usual_degree(kind: &str) -> f64 {
         "grid" => 4.0,
         "road" => 2.4,
         "delaunay" => 6.0,
-        "ssca2" => 20.0,
+        "ssca2" => 22.0,
         "cliques" => 56.0,
         "web" => 20.0,
         _ => 8.0,
@@ -41,8 +41,8 @@ fn of_spec(spec: &str) -> u64 {
     let n = number("n").or_else(|| number("scale").map(f64::exp2)).or(rows).unwrap_or(0.0);
     let edges = match (kind, number("max-clique")) {
         ("dense", _) => n * n / 2.0 * number("density").unwrap_or(0.1),
-        // A clique is of any size up to the largest, so its vertices have two thirds of that as neighbours.
-        ("ssca2", Some(clique)) => n * clique / 3.0,
+        // A clique is of any size up to the largest, so its vertices have two thirds of that as neighbours, and a few links.
+        ("ssca2", Some(clique)) => n * (clique / 3.0 + 0.7),
         _ => n * number("degree").unwrap_or(usual_degree(kind)) / 2.0,
     };
     edges as u64
