@@ -73,13 +73,15 @@ impl MstBc {
                 let claimed = match processor.tree {
                     Some(tree) => processor.grow(&claims, tree).map(|v| (v, tree)),
                     // A vertex without edges is done before anything begins.
-                    None => match processor.unseen.find(|&v| claims[v] == UNCLAIMED && csr.row(v as u32).next().is_some()) {
-                        None => return false,
-                        Some(v) => {
-                            trees += 1;
-                            Some((v as u32, trees - 1))
+                    None => {
+                        match processor.unseen.find(|&v| claims[v] == UNCLAIMED && csr.row(v as u32).next().is_some()) {
+                            None => return false,
+                            Some(v) => {
+                                trees += 1;
+                                Some((v as u32, trees - 1))
+                            }
                         }
-                    },
+                    }
                 };
                 processor.tree = claimed.map(|(_, tree)| tree);
                 match claimed {

@@ -166,8 +166,9 @@ impl GraphResult {
             let Baseline { algorithm, device, threads } = baseline;
             let device = device.as_ref().unwrap_or(&row.who.device);
             let threads = threads.unwrap_or(row.who.threads);
-            let is_unit =
-                |other: &&Row| other.who.algorithm == *algorithm && other.who.device == *device && other.who.threads == threads;
+            let is_unit = |other: &&Row| {
+                other.who.algorithm == *algorithm && other.who.device == *device && other.who.threads == threads
+            };
             let unit = self.results.iter().find(is_unit)?;
             (row.median > 0.0).then(|| unit.median / row.median)
         };

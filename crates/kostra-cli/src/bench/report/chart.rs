@@ -34,7 +34,9 @@ struct Parts {
     algorithm: String,
     device: String,
     threads: usize,
-    graph: String,
+    /// The graph, as far as the x-axis does not say it: its family, and how it differs from others of that.
+    family: String,
+    values: String,
     metric: usize,
 }
 
@@ -50,9 +52,9 @@ pub(super) fn chart(figure: &Figure, suite: &Suite, results: &Results) -> Chart 
                 observed.extend(found.into_iter().map(|(x, value)| (parts.clone(), x, value)));
             }
             for statistic in graph.statistics.iter().filter(|statistic| figure.shows(&statistic.name, "")) {
-                let graph_part = graph_part(subject, &figure.x);
+                let (family, values) = graph_parts(subject, &figure.x);
                 let algorithm = statistic.name.clone();
-                let parts = Parts { algorithm, device: String::new(), threads: 0, graph: graph_part, metric: number };
+                let parts = Parts { algorithm, device: String::new(), threads: 0, family, values, metric: number };
                 let found = of_counts(figure, metric, subject, graph, &statistic.stats);
                 observed.extend(found.into_iter().map(|(x, value)| (parts.clone(), x, value)));
             }
@@ -92,7 +94,10 @@ impl Chart {
 
     /// All values of a metric.
     pub(super) fn values(&self, metric: usize) -> impl Iterator<Item = f64> {
-        self.series.iter().filter(move |series| series.metric == metric).flat_map(|s| s.values.iter().flatten().copied())
+        self.series
+            .iter()
+            .filter(move |series| series.metric == metric)
+            .flat_map(|s| s.values.iter().flatten().copied())
     }
 }
 
@@ -110,22 +115,22 @@ pub(super) fn fact(graph: &GraphResult, fact: Fact) -> f64 {
 
 /// Says of a series what the others do not share.
 fn label(parts: &Parts, all: &[&Parts], figure: &Figure) -> String {
-    let several_graphs = all.iter().any(|other| other.graph != parts.graph);
-    let several_algorithms = all.iter().any(|other| other.algorithm != parts.algorithm);
-    let mut words = Vec::new();
-    if several_graphs {
-        words.push(parts.graph.clone());
-    }
-    if several_algorithms || !several_graphs {
+    let differ = |part: fn(&Parts) -> &str| all.iter().any(|other| part(other) != part(parts));
+    let mut graph = Vec::new();
+    graph.extend(differ(|parts| &parts.family).then_some(parts.family.as_str()));
+    graph.extend(differ(|parts| &parts.values).then_some(parts.values.as_str()));
+    let mut words: Vec<String> = if graph.is_empty() { Vec::new() } else { vec![graph.join(" ")] };
+    if words.is_empty() || differ(|parts| &parts.algorithm) {
         words.push(parts.algorithm.clone());
     }
-    if all.iter().any(|other| other.device != parts.device) && !parts.device.is_empty() {
+    // What is counted without a contender is on no device.
+    let is_elsewhere = |other: &&Parts| !other.device.is_empty() && other.device != parts.device;
+    if !parts.device.is_empty() && all.iter().any(is_elsewhere) {
         words.push(parts.device.clone());
     }
-    // A number of threads tells contenders apart only where one runs with several.
-    let is_kin = |other: &&&Parts| (&other.algorithm, &other.device) == (&parts.algorithm, &parts.device);
-    if all.iter().filter(is_kin).any(|other| other.threads != parts.threads) {
-        words.push(format!("{} threads", parts.threads));
+    let is_beside = |other: &&Parts| other.device == parts.device && other.threads != parts.threads;
+    if all.iter().any(is_beside) {
+        words.push(if parts.threads == 1 { "1 thread".into() } else { format!("{} threads", parts.threads) });
     }
     if figure.y.len() > 1 {
         words.push(figure.y[parts.metric].name().into());
@@ -140,20 +145,21 @@ fn parts_of(row: &Row, subject: &Subject, x: &Axis) -> Parts {
         _ => who.algorithm.clone(),
     };
     let threads = if *x == Axis::Threads { 0 } else { who.threads };
-    Parts { algorithm, device: who.device.clone(), threads, graph: graph_part(subject, x), metric: 0 }
+    let (family, values) = graph_parts(subject, x);
+    Parts { algorithm, device: who.device.clone(), threads, family, values, metric: 0 }
 }
 
-/// The graph, as far as the x-axis does not say it.
-fn graph_part(subject: &Subject, x: &Axis) -> String {
+/// The family of a graph and its values, as far as the x-axis does not say them.
+fn graph_parts(subject: &Subject, x: &Axis) -> (String, String) {
     let is_on_axis = |key: &str| match x {
         Axis::Graph => true,
         Axis::Fact(fact) => fact.keys().contains(&key),
         Axis::Key(on_axis) => on_axis == key,
         Axis::Threads | Axis::Round => false,
     };
-    let family = if *x == Axis::Graph { "" } else { subject.family.as_str() };
-    let others = subject.values.iter().filter(|(key, _)| !is_on_axis(key)).map(|(key, value)| format!(" {key}={value}"));
-    std::iter::once(family.to_owned()).chain(others).collect()
+    let family = if *x == Axis::Graph { String::new() } else { subject.family.clone() };
+    let others = subject.values.iter().filter(|(key, _)| !is_on_axis(key)).map(|(key, value)| format!("{key}={value}"));
+    (family, others.collect::<Vec<_>>().join(" "))
 }
 
 fn of_row(figure: &Figure, metric: &Metric, subject: &Subject, graph: &GraphResult, row: &Row) -> Vec<(X, f64)> {
@@ -176,7 +182,13 @@ fn of_row(figure: &Figure, metric: &Metric, subject: &Subject, graph: &GraphResu
 }
 
 /// What was counted: at the place of the graph, or round by round.
-fn of_counts(figure: &Figure, metric: &Metric, subject: &Subject, graph: &GraphResult, stats: &Counts) -> Vec<(X, f64)> {
+fn of_counts(
+    figure: &Figure,
+    metric: &Metric,
+    subject: &Subject,
+    graph: &GraphResult,
+    stats: &Counts,
+) -> Vec<(X, f64)> {
     if let (Axis::Round, Metric::Statistic(name)) = (&figure.x, metric) {
         let rounds = (0..stats.rounds.len()).filter_map(|round| Some((round, of_round(stats, round, name)?)));
         return rounds.map(|(round, value)| (X::Number(round as f64 + 1.0), value)).collect();

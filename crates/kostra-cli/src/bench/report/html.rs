@@ -57,8 +57,11 @@ fn header(page: &mut String, suite: &Suite, results: &Results) {
     );
     if !results.complete {
         let (done, all) = (results.graphs.len(), suite.subjects.len());
-        let _ = writeln!(page, "<p class=\"partial\"><b>Partial.</b> The run ended after {done} of {all} graphs; \
-                                the same command with --resume goes on.</p>");
+        let _ = writeln!(
+            page,
+            "<p class=\"partial\"><b>Partial.</b> The run ended after {done} of {all} graphs; \
+                                the same command with --resume goes on.</p>"
+        );
     }
     for note in &results.notes {
         let _ = writeln!(page, "<p class=\"facts\">{}</p>", escape(note));
@@ -79,7 +82,8 @@ fn of_figure(figure: &Figure, suite: &Suite, results: &Results) -> String {
         Kind::Line => false,
         Kind::Bar | Kind::Box => bars > NARROW,
     };
-    let mut text = format!("<figure{}>\n<h3>{}</h3>\n", if is_wide { " class=\"wide\"" } else { "" }, escape(&figure.title));
+    let mut text =
+        format!("<figure{}>\n<h3>{}</h3>\n", if is_wide { " class=\"wide\"" } else { "" }, escape(&figure.title));
     if table.rows.is_empty() {
         text += "<p class=\"note\">No results: nobody whom it shows ran here.</p>\n";
     } else if figure.kind == Kind::Table {
@@ -107,7 +111,9 @@ fn legend(figure: &Figure, chart: &Chart) -> String {
     for (i, series) in chart.series.iter().enumerate() {
         let again = i / COLOURS % 2 == 1;
         let (class, sample) = match figure.kind {
-            Kind::Bar => (if again { " pale" } else { "" }, "<rect x=\"7\" y=\"1\" width=\"12\" height=\"12\"/>".to_owned()),
+            Kind::Bar => {
+                (if again { " pale" } else { "" }, "<rect x=\"7\" y=\"1\" width=\"12\" height=\"12\"/>".to_owned())
+            }
             _ => {
                 let line = "<path class=\"line\" d=\"M1 7H25\"/>".to_owned();
                 (if again { " dashed" } else { "" }, line + &mark(i, 13.0, 7.0, ""))
@@ -153,7 +159,13 @@ fn details(page: &mut String, results: &Results) {
 fn of_table(table: &Table) -> String {
     let class = |i: usize| {
         let is_paper = table.headings[i].starts_with("paper: ");
-        if i < table.names { " class=\"name\"" } else if is_paper { " class=\"paper\"" } else { "" }
+        if i < table.names {
+            " class=\"name\""
+        } else if is_paper {
+            " class=\"paper\""
+        } else {
+            ""
+        }
     };
     let mut text = "<div class=\"scroll\"><table>\n<thead><tr>".to_owned();
     for (i, heading) in table.headings.iter().enumerate() {

@@ -49,8 +49,17 @@ fn ran(row: &Row) -> String {
 /// Every contender on every graph.
 fn all_results(results: &Results) -> Table {
     let headings = [
-        "graph", "algorithm", "device", "threads", "median, ms", "min, ms", "spread, %", "timed runs", "million edges/s",
-        "speedup", "memory",
+        "graph",
+        "algorithm",
+        "device",
+        "threads",
+        "median, ms",
+        "min, ms",
+        "spread, %",
+        "timed runs",
+        "million edges/s",
+        "speedup",
+        "memory",
     ];
     let mut rows = Vec::new();
     for graph in &results.graphs {

@@ -57,7 +57,9 @@ pub(super) fn summary(results: &Results) -> (Option<String>, Table) {
 
 fn table(standings: &[Standing], results: &Results) -> Table {
     let mut headings: Vec<String> =
-        ["algorithm", "device", "threads", "graphs", "fastest on", "times as long as the fastest"].map(str::to_owned).into();
+        ["algorithm", "device", "threads", "graphs", "fastest on", "times as long as the fastest"]
+            .map(str::to_owned)
+            .into();
     if let Some(baseline) = &results.baseline {
         headings.push(format!("times as fast as {}", super::named(baseline)));
     }

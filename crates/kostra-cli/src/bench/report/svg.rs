@@ -30,14 +30,19 @@ pub(super) const COLOURS: usize = 8;
 /// The plot of a figure.
 pub(super) fn plot(figure: &Figure, chart: &Chart) -> String {
     let unit = Unit::of(&figure.y[0], chart.values(0));
-    let slots: Vec<&str> = chart.xs.iter().filter_map(|x| if let X::Name(name) = x { Some(&name[..]) } else { None }).collect();
+    let slots: Vec<&str> =
+        chart.xs.iter().filter_map(|x| if let X::Name(name) = x { Some(&name[..]) } else { None }).collect();
     let is_named = figure.kind != Kind::Line || !slots.is_empty();
     let per_slot = if figure.kind == Kind::Bar { chart.series.len().max(1) as f64 * BAR + GAP } else { 30.0 };
     let width = if is_named { WIDTH.max(LEFT + RIGHT + per_slot * chart.xs.len() as f64) } else { WIDTH };
     let bottom = if is_named && !fits(chart, width) { SLANTED } else { BOTTOM };
     let height = HEIGHT + bottom - BOTTOM;
 
-    let values: Vec<f64> = chart.values(0).map(|value| value / unit.size).collect();
+    let mut values: Vec<f64> = chart.values(0).map(|value| value / unit.size).collect();
+    if figure.kind == Kind::Bar && figure.log_y {
+        // The shortest bar is a bar, too.
+        values.extend(values.iter().copied().filter(|value| *value > 0.0).reduce(f64::min).map(|least| least * 0.6));
+    }
     let y = Scale::new(&values, figure.log_y, height - bottom, TOP);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"--width:{width:.0}px\" role=\"img\" aria-label=\"{}\">\n",
@@ -56,7 +61,12 @@ pub(super) fn plot(figure: &Figure, chart: &Chart) -> String {
     let name = axis_name(&figure.x);
     if name != "graph" {
         let middle = (LEFT + width - RIGHT) / 2.0;
-        let _ = writeln!(svg, "<text class=\"axis\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>", height - 6.0, escape(&name));
+        let _ = writeln!(
+            svg,
+            "<text class=\"axis\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+            height - 6.0,
+            escape(&name)
+        );
     }
     svg + "</svg>\n"
 }
@@ -81,7 +91,13 @@ fn grid(svg: &mut String, ticks: &[Tick], at: impl Fn(f64) -> f64, width: f64) {
         let class = if *labelled { "grid" } else { "grid minor" };
         let _ = writeln!(svg, "<path class=\"{class}\" d=\"M{LEFT} {y:.1}H{:.0}\"/>", width - RIGHT);
         if *labelled {
-            let _ = writeln!(svg, "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", LEFT - 7.0, y + 4.0, tick(*value));
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                LEFT - 7.0,
+                y + 4.0,
+                tick(*value)
+            );
         }
     }
 }
@@ -108,16 +124,22 @@ impl Frame<'_> {
         let xs: Vec<f64> = self.chart.xs.iter().map(number).collect();
         let mut x = Scale::new(&xs, self.figure.log_x, LEFT + 8.0, self.width - RIGHT - 8.0);
         if !self.figure.log_x {
-            // Counts of threads or rounds need no zero.
+            // Degrees or threads need no zero.
             let first = xs.iter().copied().fold(f64::INFINITY, f64::min);
-            x = x.beginning_at(first.min(1.0));
+            let last = xs.iter().copied().fold(first, f64::max);
+            x = x.beginning_at(first - (last - first) * 0.03);
         }
         for Tick { value, labelled } in x.ticks() {
             let at = x.at(value);
             let class = if labelled { "grid" } else { "grid minor" };
             let _ = writeln!(svg, "<path class=\"{class}\" d=\"M{at:.1} {TOP}V{:.0}\"/>", self.floor());
             if labelled {
-                let _ = writeln!(svg, "<text x=\"{at:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>", self.floor() + 17.0, tick(value));
+                let _ = writeln!(
+                    svg,
+                    "<text x=\"{at:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+                    self.floor() + 17.0,
+                    tick(value)
+                );
             }
         }
         for (i, series) in self.chart.series.iter().enumerate() {
@@ -126,12 +148,14 @@ impl Frame<'_> {
             let places: Vec<(f64, f64)> =
                 values.iter().map(|&(at, value)| (x.at(at), self.y.at(value / self.unit.size))).collect();
             let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-            let _ = writeln!(svg, "<g class=\"s{}{}\">", i % COLOURS, if i / COLOURS % 2 == 1 { " dashed" } else { "" });
+            let _ =
+                writeln!(svg, "<g class=\"s{}{}\">", i % COLOURS, if i / COLOURS % 2 == 1 { " dashed" } else { "" });
             if path.len() > 1 {
                 let _ = writeln!(svg, "<path class=\"line\" d=\"M{}\"/>", path.join("L"));
             }
             for (&(px, py), &(at, value)) in places.iter().zip(&values) {
-                let title = format!("{}: {} {}, {}", series.label, axis_name(&self.figure.x), tick(at), self.value(value));
+                let title =
+                    format!("{}: {} {}, {}", series.label, axis_name(&self.figure.x), tick(at), self.value(value));
                 let _ = writeln!(svg, "{}", mark(i, px, py, &title));
             }
             svg.push_str("</g>\n");
@@ -146,7 +170,11 @@ impl Frame<'_> {
             for (place, values) in series.values.iter().enumerate() {
                 for &value in values {
                     let y = self.y.at(value / self.unit.size);
-                    let _ = writeln!(svg, "{}", mark(i, LEFT + (place as f64 + 0.5) * slot, y, &self.title(series, place, value)));
+                    let _ = writeln!(
+                        svg,
+                        "{}",
+                        mark(i, LEFT + (place as f64 + 0.5) * slot, y, &self.title(series, place, value))
+                    );
                 }
             }
             svg.push_str("</g>\n");

@@ -37,7 +37,8 @@ pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Res
     headings.extend(figure.facts.iter().map(|fact| fact.name().to_owned()));
     headings.extend(chart.series.iter().map(|series| units[series.metric].heading(&series.label)));
     // The paper's own are seconds, and in the unit of ours.
-    let seconds = figure.y.iter().position(|metric| *metric == Metric::Time).map_or(Unit { size: 1.0, name: "s" }, |i| units[i]);
+    let seconds =
+        figure.y.iter().position(|metric| *metric == Metric::Time).map_or(Unit { size: 1.0, name: "s" }, |i| units[i]);
     headings.extend(figure.paper.iter().map(|heading| seconds.heading(&format!("paper: {heading}"))));
 
     let mut marked = false;
@@ -52,9 +53,13 @@ pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Res
             X::Name(name) if is_marked => format!("{name} *").into(),
             X::Name(name) => name.clone().into(),
         }];
-        row.extend(figure.facts.iter().map(|&kind| graph.map_or(String::new(), |graph| shown(kind, fact(graph, kind))).into()));
+        row.extend(
+            figure.facts.iter().map(|&kind| graph.map_or(String::new(), |graph| shown(kind, fact(graph, kind))).into()),
+        );
         row.extend(values(figure, chart, &units, i));
-        let of_paper = |heading| subject.and_then(|subject| subject.paper.get(heading)).map_or(String::new(), |&s| seconds.show(s));
+        let of_paper = |heading| {
+            subject.and_then(|subject| subject.paper.get(heading)).map_or(String::new(), |&s| seconds.show(s))
+        };
         row.extend(figure.paper.iter().map(|heading| Cell::from(of_paper(heading))));
         rows.push(row);
     }
@@ -67,7 +72,10 @@ pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Res
 /// A table of graphs alone shows those that were measured.
 fn named_graphs(figure: &Figure, suite: &Suite, results: &Results) -> Vec<X> {
     let subjects = suite.subjects.iter().filter(|subject| figure.x == Axis::Graph && figure.has(&subject.group));
-    subjects.filter(|subject| results.graph(&subject.name).is_some()).map(|subject| X::Name(subject.name.clone())).collect()
+    subjects
+        .filter(|subject| results.graph(&subject.name).is_some())
+        .map(|subject| X::Name(subject.name.clone()))
+        .collect()
 }
 
 /// The values at an x, the best of each metric marked where there is one to choose.

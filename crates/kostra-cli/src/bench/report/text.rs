@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn devices_are_shown_where_they_differ() {
-        let who = |algorithm: &str, device: &str| Who { algorithm: algorithm.into(), device: device.into(), threads: 2 };
+        let who =
+            |algorithm: &str, device: &str| Who { algorithm: algorithm.into(), device: device.into(), threads: 2 };
         let shown = |who: &[Who]| {
             let rows: Vec<_> = who.iter().map(|who| (who.algorithm.clone(), who, vec!["1.00".into()])).collect();
             table(&["speedup"], &rows)

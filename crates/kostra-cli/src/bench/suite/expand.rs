@@ -53,12 +53,10 @@ mod tests {
     fn braces_are_lists_and_ranges_and_multiply() {
         assert_eq!(texts("kruskal"), ["kruskal"]);
         assert_eq!(texts("ecl:without={1..3}"), ["ecl:without=1", "ecl:without=2", "ecl:without=3"]);
-        assert_eq!(texts("er:n={1,2},degree={4, 8}"), [
-            "er:n=1,degree=4",
-            "er:n=1,degree=8",
-            "er:n=2,degree=4",
-            "er:n=2,degree=8"
-        ]);
+        assert_eq!(
+            texts("er:n={1,2},degree={4, 8}"),
+            ["er:n=1,degree=4", "er:n=1,degree=8", "er:n=2,degree=4", "er:n=2,degree=8"]
+        );
         let last = expand("er:n={1,2},degree={4,8}").expect("strings").pop().expect("a string");
         assert_eq!(last.values, [("n".into(), "2".into()), ("degree".into(), "8".into())]);
     }

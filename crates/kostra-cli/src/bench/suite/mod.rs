@@ -1,7 +1,7 @@
 //! What to measure and to show: a TOML file of graphs, contenders and figures, checked whole before anything runs.
 
-mod content;
 mod contenders;
+mod content;
 mod expand;
 mod figure;
 mod figures;
@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use kostra::{Error, Result, Run, Total, WeightRule};
 use serde::{Deserialize, Serialize};
 
-use self::content::Content;
 use self::contenders::Field;
+use self::content::Content;
 pub(super) use self::figure::{Axis, Fact, Figure, Kind, Metric};
 use self::place::Place;
 use super::mst_bc::MstBc;
