@@ -15,12 +15,12 @@ seconds = 3
 repeats = 2
 [[graph]]
 name = "random <i>"
-group = "random"
+groups = ["random"]
 input = "er:n=300,degree={2,6}"
 statistics = ["mst-bc:p=4"]
 [[graph]]
 name = "NY"
-group = "roads"
+groups = ["roads"]
 file = "USA-road-d.NY"
 input = "road:n=400"
 paper = { "their GPU" = 0.039 }
@@ -193,8 +193,8 @@ fn an_interrupted_run_keeps_what_is_done() {
 
     let folder = folder();
     // The second graph would take minutes.
-    let suite = "description = ''\nrepeats = 100000\nalgorithms = ['kruskal@cpu:1']\n\
-                 graph = [{ input = 'grid:rows=1,cols=2', name = 'first' }, { input = 'er:n=300000' }]\n";
+    let suite = "description = ''\nrepeats = 1\nalgorithms = ['kruskal@cpu:1']\n\
+                 graph = [{ input = 'grid:rows=1,cols=2', name = 'first' }, { input = 'er:n=30000000' }]\n";
     fs::write(folder.path().join("small.toml"), suite).expect("a file");
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kostra"))
         .args(["bench", "small.toml", "--out", "out"])

@@ -45,7 +45,7 @@ A suite in TOML:
   [[graph]]
   input = \"er:n=100000,degree={4,8}\"    # a SPEC, or a file, relative to the suite's own; {a,b}: a graph for each
   name = \"random\"                        # optional, as are:
-  group = \"degrees\"                      # what figures call it
+  groups = [\"degrees\"]                   # what figures call it
   file = \"USA-road-d.NY\"                 # taken instead of the SPEC if it is in --graphs DIR, with any extension,
   weights = \"ecl\"                        # and, if it has no weights, with these
   weight = 181561814202                  # of the forest

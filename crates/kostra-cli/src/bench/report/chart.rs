@@ -43,16 +43,18 @@ struct Parts {
 /// The numbers of a figure.
 pub(super) fn chart(figure: &Figure, suite: &Suite, results: &Results) -> Chart {
     let mut observed: Vec<(Parts, X, f64)> = Vec::new();
-    for subject in suite.subjects.iter().filter(|subject| figure.has(&subject.group)) {
+    for subject in suite.subjects.iter().filter(|subject| figure.group(&subject.groups).is_some()) {
         let Some(graph) = results.graph(&subject.name) else { continue };
         for (number, metric) in figure.y.iter().enumerate() {
-            for row in graph.results.iter().filter(|row| figure.shows(&row.who.algorithm, &row.who.device)) {
-                let parts = Parts { metric: number, ..parts_of(row, subject, &figure.x) };
+            for row in
+                graph.results.iter().filter(|row| figure.shows(&row.who.algorithm, &row.who.device, row.who.threads))
+            {
+                let parts = Parts { metric: number, ..parts_of(row, subject, figure) };
                 let found = of_row(figure, metric, subject, graph, row);
                 observed.extend(found.into_iter().map(|(x, value)| (parts.clone(), x, value)));
             }
-            for statistic in graph.statistics.iter().filter(|statistic| figure.shows(&statistic.name, "")) {
-                let (family, values) = graph_parts(subject, &figure.x);
+            for statistic in graph.statistics.iter().filter(|statistic| figure.shows(&statistic.name, "", 0)) {
+                let (family, values) = graph_parts(subject, figure);
                 let algorithm = statistic.name.clone();
                 let parts = Parts { algorithm, device: String::new(), threads: 0, family, values, metric: number };
                 let found = of_counts(figure, metric, subject, graph, &statistic.stats);
@@ -138,28 +140,30 @@ fn label(parts: &Parts, all: &[&Parts], figure: &Figure) -> String {
     words.join(", ")
 }
 
-fn parts_of(row: &Row, subject: &Subject, x: &Axis) -> Parts {
+fn parts_of(row: &Row, subject: &Subject, figure: &Figure) -> Parts {
     let who = &row.who;
-    let algorithm = match x {
+    let algorithm = match &figure.x {
         Axis::Key(key) => without_option(&who.algorithm, key),
         _ => who.algorithm.clone(),
     };
-    let threads = if *x == Axis::Threads { 0 } else { who.threads };
-    let (family, values) = graph_parts(subject, x);
+    let threads = if figure.x == Axis::Threads { 0 } else { who.threads };
+    let (family, values) = graph_parts(subject, figure);
     Parts { algorithm, device: who.device.clone(), threads, family, values, metric: 0 }
 }
 
-/// The family of a graph and its values, as far as the x-axis does not say them.
-fn graph_parts(subject: &Subject, x: &Axis) -> (String, String) {
-    let is_on_axis = |key: &str| match x {
-        Axis::Graph => true,
-        Axis::Fact(fact) => fact.keys().contains(&key),
-        Axis::Key(on_axis) => on_axis == key,
-        Axis::Threads | Axis::Round => false,
+/// The family of a graph and its values, as far as the x-axis does not say them. Where graphs lie along the axis, those of
+/// a group are one family.
+fn graph_parts(subject: &Subject, figure: &Figure) -> (String, String) {
+    let keys: Vec<&str> = match &figure.x {
+        Axis::Graph => return Default::default(),
+        Axis::Fact(fact) => fact.keys().to_vec(),
+        Axis::Key(key) if option(&subject.input, key).is_some() => vec![key],
+        Axis::Key(_) | Axis::Threads | Axis::Round => Vec::new(),
     };
-    let family = if *x == Axis::Graph { String::new() } else { subject.family.clone() };
-    let others = subject.values.iter().filter(|(key, _)| !is_on_axis(key)).map(|(key, value)| format!("{key}={value}"));
-    (family, others.collect::<Vec<_>>().join(" "))
+    let group = figure.group(&subject.groups).filter(|group| !group.is_empty() && !keys.is_empty());
+    let others = subject.values.iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+    let values: Vec<String> = others.map(|(key, value)| format!("{key}={value}")).collect();
+    (group.unwrap_or(&subject.family).to_owned(), values.join(" "))
 }
 
 fn of_row(figure: &Figure, metric: &Metric, subject: &Subject, graph: &GraphResult, row: &Row) -> Vec<(X, f64)> {

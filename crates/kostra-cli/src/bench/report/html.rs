@@ -4,15 +4,12 @@ use std::fmt::Write;
 
 use super::chart::{Chart, chart};
 use super::summary::summary;
-use super::svg::{COLOURS, mark, plot};
+use super::svg::{COLOURS, is_wide, mark, plot};
 use super::table::{Table, table};
-use super::{GENERATED, about, all_graphs, all_results, csv};
+use super::{GENERATED, about, all_graphs, all_results, csv, named};
 use crate::bench::results::Results;
 use crate::bench::suite::{Figure, Kind, Suite};
 use crate::human;
-
-/// A plot with more bars or names than this has a row of its own.
-const NARROW: usize = 24;
 
 /// The report.
 pub(in crate::bench) fn html(suite: &Suite, results: &Results) -> String {
@@ -30,8 +27,14 @@ pub(in crate::bench) fn html(suite: &Suite, results: &Results) -> String {
         let _ = writeln!(page, "<p>{}</p>", escape(&sentence));
     }
     page += &of_table(&standings);
-    page += "<p class=\"note\">Geometric means over the graphs that a contender ran on; contenders with options are in the \
-             figures and in all results.</p>\n</section>\n";
+    let speedup =
+        results.baseline.as_ref().map_or(String::new(), |baseline| format!(" Speedup over {}.", named(baseline)));
+    let _ = writeln!(
+        page,
+        "<p class=\"note\">Geometric means over the graphs that a contender ran on.{} Contenders with options are in the \
+         figures and in all results.</p>\n</section>",
+        escape(&speedup)
+    );
     if !suite.figures.is_empty() {
         page += "<h2 id=\"figures\">Tables and figures</h2>\n<div class=\"grid2\">\n";
         for figure in &suite.figures {
@@ -76,12 +79,7 @@ fn header(page: &mut String, suite: &Suite, results: &Results) {
 fn of_figure(figure: &Figure, suite: &Suite, results: &Results) -> String {
     let chart = chart(figure, suite, results);
     let table = table(figure, &chart, suite, results);
-    let bars = chart.xs.len() * if figure.kind == Kind::Bar { chart.series.len() } else { 1 };
-    let is_wide = match figure.kind {
-        Kind::Table => table.headings.len() > 5,
-        Kind::Line => false,
-        Kind::Bar | Kind::Box => bars > NARROW,
-    };
+    let is_wide = if figure.kind == Kind::Table { table.headings.len() > 5 } else { is_wide(figure, &chart) };
     let mut text =
         format!("<figure{}>\n<h3>{}</h3>\n", if is_wide { " class=\"wide\"" } else { "" }, escape(&figure.title));
     if table.rows.is_empty() {
@@ -167,7 +165,11 @@ fn of_table(table: &Table) -> String {
             ""
         }
     };
-    let mut text = "<div class=\"scroll\"><table>\n<thead><tr>".to_owned();
+    let mut text = String::new();
+    if let Some(unit) = &table.unit {
+        let _ = writeln!(text, "<p class=\"unit\">{}</p>", escape(unit));
+    }
+    text += "<div class=\"scroll\"><table>\n<thead><tr>";
     for (i, heading) in table.headings.iter().enumerate() {
         let _ = write!(text, "<th{}>{}</th>", class(i), escape(heading));
     }

@@ -41,7 +41,8 @@ pub(in crate::bench) fn markdown(suite: &Suite, results: &Results) -> String {
 fn of_table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let rule = (0..table.headings.len()).map(|i| if i < table.names { "---" } else { "---:" }.to_owned());
-    let mut text = line(table.headings.iter().map(|heading| cell(heading)).collect()) + &line(rule.collect());
+    let mut text = table.unit.as_ref().map_or(String::new(), |unit| format!("{}:\n\n", cell(unit)));
+    text += &(line(table.headings.iter().map(|heading| cell(heading)).collect()) + &line(rule.collect()));
     for row in &table.rows {
         let bold = |text: String, best| if best { format!("**{text}**") } else { text };
         text += &line(row.iter().map(|found| bold(cell(&found.text), found.best)).collect());

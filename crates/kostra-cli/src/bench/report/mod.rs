@@ -82,7 +82,7 @@ fn all_results(results: &Results) -> Table {
         }
     }
     let marked = results.graphs.iter().any(|graph| graph.instead_of.is_some());
-    Table { headings: headings.map(str::to_owned).into(), rows, names: 3, marked }
+    Table { headings: headings.map(str::to_owned).into(), rows, names: 3, unit: None, marked }
 }
 
 /// Every graph.
@@ -110,6 +110,7 @@ fn all_graphs(results: &Results) -> Table {
         headings: headings.map(str::to_owned).into(),
         rows: results.graphs.iter().map(row).collect(),
         names: 3,
+        unit: None,
         marked: false,
     }
 }

@@ -61,7 +61,7 @@ fn table(standings: &[Standing], results: &Results) -> Table {
             .map(str::to_owned)
             .into();
     if let Some(baseline) = &results.baseline {
-        headings.push(format!("times as fast as {}", super::named(baseline)));
+        headings.push(format!("speedup over {}", baseline.algorithm));
     }
     let row = |standing: &Standing| {
         let Who { algorithm, device, threads } = standing.who;
@@ -73,5 +73,5 @@ fn table(standings: &[Standing], results: &Results) -> Table {
         }
         cells
     };
-    Table { headings, rows: standings.iter().map(row).collect(), names: 2, marked: false }
+    Table { headings, rows: standings.iter().map(row).collect(), names: 2, unit: None, marked: false }
 }

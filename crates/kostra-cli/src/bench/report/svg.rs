@@ -7,10 +7,11 @@ use super::html::escape;
 use super::scale::{Scale, Tick};
 use super::table::axis_name;
 use super::units::{Unit, tick};
-use crate::bench::suite::{Figure, Kind};
+use crate::bench::suite::{Axis, Figure, Kind};
 
 /// The size of a plot, and the room around it for numbers and names.
 const WIDTH: f64 = 560.0;
+const WIDE: f64 = 1160.0;
 const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 14.0;
@@ -24,6 +25,9 @@ const SLANTED: f64 = 104.0;
 const BAR: f64 = 6.0;
 const GAP: f64 = 14.0;
 
+/// More bars than this are wide.
+const NARROW: usize = 24;
+
 /// Colours of the style sheet, and shapes; the seventeenth series looks like the first but is dashed.
 pub(super) const COLOURS: usize = 8;
 
@@ -34,7 +38,8 @@ pub(super) fn plot(figure: &Figure, chart: &Chart) -> String {
         chart.xs.iter().filter_map(|x| if let X::Name(name) = x { Some(&name[..]) } else { None }).collect();
     let is_named = figure.kind != Kind::Line || !slots.is_empty();
     let per_slot = if figure.kind == Kind::Bar { chart.series.len().max(1) as f64 * BAR + GAP } else { 30.0 };
-    let width = if is_named { WIDTH.max(LEFT + RIGHT + per_slot * chart.xs.len() as f64) } else { WIDTH };
+    let least = if is_wide(figure, chart) { WIDE } else { WIDTH };
+    let width = if is_named { least.max(LEFT + RIGHT + per_slot * chart.xs.len() as f64) } else { WIDTH };
     let bottom = if is_named && !fits(chart, width) { SLANTED } else { BOTTOM };
     let height = HEIGHT + bottom - BOTTOM;
 
@@ -69,6 +74,12 @@ pub(super) fn plot(figure: &Figure, chart: &Chart) -> String {
         );
     }
     svg + "</svg>\n"
+}
+
+/// Whether a plot has so many bars or names that it takes a row of its own.
+pub(super) fn is_wide(figure: &Figure, chart: &Chart) -> bool {
+    let bars = if figure.kind == Kind::Bar { chart.series.len() } else { 1 };
+    figure.kind != Kind::Line && chart.xs.len() * bars > NARROW
 }
 
 /// Whether the names fit side by side.
@@ -129,7 +140,9 @@ impl Frame<'_> {
             let last = xs.iter().copied().fold(first, f64::max);
             x = x.beginning_at(first - (last - first) * 0.03);
         }
-        for Tick { value, labelled } in x.ticks() {
+        let are_few = matches!(self.figure.x, Axis::Threads | Axis::Round) && xs.len() <= 16;
+        let own = || xs.iter().map(|&value| Tick { value, labelled: true }).collect();
+        for Tick { value, labelled } in if are_few { own() } else { x.ticks() } {
             let at = x.at(value);
             let class = if labelled { "grid" } else { "grid minor" };
             let _ = writeln!(svg, "<path class=\"{class}\" d=\"M{at:.1} {TOP}V{:.0}\"/>", self.floor());

@@ -12,6 +12,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<Cell>>,
     /// Columns from here on are numbers.
     pub(super) names: usize,
+    /// What all its numbers are, where they are all of a kind.
+    pub(super) unit: Option<String>,
     /// Whether a graph is marked as generated in place of a file.
     pub(super) marked: bool,
 }
@@ -35,11 +37,14 @@ pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Res
     let xs = if chart.xs.is_empty() { named_graphs(figure, suite, results) } else { chart.xs.clone() };
     let mut headings = vec![axis_name(&figure.x)];
     headings.extend(figure.facts.iter().map(|fact| fact.name().to_owned()));
-    headings.extend(chart.series.iter().map(|series| units[series.metric].heading(&series.label)));
+    // One unit is said once, over the table.
+    let one = if let [metric] = &figure.y[..] { Some(units[0].heading(metric.name())) } else { None };
+    let heading = |unit: Unit, name: &str| if one.is_some() { name.to_owned() } else { unit.heading(name) };
+    headings.extend(chart.series.iter().map(|series| heading(units[series.metric], &series.label)));
     // The paper's own are seconds, and in the unit of ours.
     let seconds =
         figure.y.iter().position(|metric| *metric == Metric::Time).map_or(Unit { size: 1.0, name: "s" }, |i| units[i]);
-    headings.extend(figure.paper.iter().map(|heading| seconds.heading(&format!("paper: {heading}"))));
+    headings.extend(figure.paper.iter().map(|name| heading(seconds, &format!("paper: {name}"))));
 
     let mut marked = false;
     let mut rows = Vec::new();
@@ -66,12 +71,13 @@ pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Res
     if figure.x == Axis::Graph && rows.len() > 1 && !chart.series.is_empty() {
         rows.push(means(figure, chart, &units));
     }
-    Table { headings, rows, names: 1, marked }
+    Table { headings, rows, names: 1, unit: one, marked }
 }
 
 /// A table of graphs alone shows those that were measured.
 fn named_graphs(figure: &Figure, suite: &Suite, results: &Results) -> Vec<X> {
-    let subjects = suite.subjects.iter().filter(|subject| figure.x == Axis::Graph && figure.has(&subject.group));
+    let subjects =
+        suite.subjects.iter().filter(|subject| figure.x == Axis::Graph && figure.group(&subject.groups).is_some());
     subjects
         .filter(|subject| results.graph(&subject.name).is_some())
         .map(|subject| X::Name(subject.name.clone()))
@@ -94,7 +100,8 @@ fn values(figure: &Figure, chart: &Chart, units: &[Unit], x: usize) -> Vec<Cell>
             Metric::Throughput | Metric::Speedup => all.iter().copied().max_by(f64::total_cmp),
             _ => None,
         };
-        best.filter(|_| all.len() > 1)
+        // Elsewhere the columns may be of different graphs.
+        best.filter(|_| all.len() > 1 && figure.x == Axis::Graph)
     };
     let cell = |&(metric, value): &(usize, Option<f64>)| Cell {
         text: value.map_or(String::new(), |value| units[metric].show(value)),

@@ -39,7 +39,7 @@ pub(super) struct GraphEntry {
     pub(super) name: Option<String>,
     pub(super) input: Spanned<String>,
     #[serde(default)]
-    pub(super) group: String,
+    pub(super) groups: Vec<String>,
     pub(super) file: Option<String>,
     pub(super) weights: Option<Spanned<String>>,
     pub(super) weight: Option<Spanned<ForestWeight>>,

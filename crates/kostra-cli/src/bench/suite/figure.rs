@@ -26,14 +26,22 @@ pub(in crate::bench) struct Figure {
     pub(in crate::bench) groups: Vec<String>,
     pub(in crate::bench) x: Axis,
     pub(in crate::bench) y: Vec<Metric>,
-    /// Of these contenders, by algorithm and, if it matters, device; of all if there are none.
-    pub(in crate::bench) only: Vec<(String, Option<String>)>,
+    /// Of these contenders; of all if there are none.
+    pub(super) only: Vec<Only>,
     pub(in crate::bench) log_x: bool,
     pub(in crate::bench) log_y: bool,
     /// What else a table says of its graphs.
     pub(in crate::bench) facts: Vec<Fact>,
     /// Columns of the paper's own seconds, by their headings.
     pub(in crate::bench) paper: Vec<String>,
+}
+
+/// Contenders of that algorithm, on that device and with so many threads if they are given.
+#[derive(Debug)]
+pub(super) struct Only {
+    pub(super) algorithm: String,
+    pub(super) device: Option<String>,
+    pub(super) threads: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,15 +87,21 @@ pub(in crate::bench) enum Metric {
 }
 
 impl Figure {
-    /// Whether graphs of this group are in it.
-    pub(in crate::bench) fn has(&self, group: &str) -> bool {
-        self.groups.is_empty() || self.groups.iter().any(|named| named == group)
+    /// The first of its groups that a graph of these is in; an empty name if it shows all graphs.
+    pub(in crate::bench) fn group(&self, groups: &[String]) -> Option<&str> {
+        if self.groups.is_empty() {
+            Some("")
+        } else {
+            self.groups.iter().find(|group| groups.contains(group)).map(|g| &**g)
+        }
     }
 
     /// Whether a contender is in it.
-    pub(in crate::bench) fn shows(&self, algorithm: &str, device: &str) -> bool {
-        let is_named = |(named, on): &(String, Option<String>)| {
-            named == algorithm && on.as_ref().is_none_or(|on| device == on || on == "cuda" && device == "cuda:0")
+    pub(in crate::bench) fn shows(&self, algorithm: &str, device: &str, threads: usize) -> bool {
+        let is_named = |only: &Only| {
+            only.algorithm == algorithm
+                && only.device.as_ref().is_none_or(|on| on == device)
+                && only.threads.is_none_or(|wanted| wanted == threads)
         };
         self.only.is_empty() || self.only.iter().any(is_named)
     }

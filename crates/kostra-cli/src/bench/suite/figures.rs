@@ -6,25 +6,32 @@ use toml::Spanned;
 use super::contenders::{choices, split_device};
 use super::content::{Content, FigureEntry, GraphEntry};
 use super::expand::expand;
-use super::figure::{Axis, Fact, Figure, Kind};
+use super::figure::{Axis, Fact, Figure, Kind, Only};
 use super::place::Place;
 
-/// The figures, in the order of the suite.
-pub(super) fn figures(place: Place, content: &Content) -> Result<Vec<Figure>> {
-    content.figures.iter().map(|entry| figure(place, content, entry)).collect()
+/// The figures, in the order of the suite. On another device than the suite's they show whoever was moved there.
+pub(super) fn figures(place: Place, content: &Content, is_moved: bool) -> Result<Vec<Figure>> {
+    let mut figures: Vec<Figure> =
+        content.figures.iter().map(|entry| figure(place, content, entry)).collect::<Result<_>>()?;
+    for only in figures.iter_mut().flat_map(|figure| &mut figure.only).filter(|_| is_moved) {
+        only.device = None;
+    }
+    Ok(figures)
 }
 
 fn figure(place: Place, content: &Content, entry: &FigureEntry) -> Result<Figure> {
     let fail = |text: &Spanned<String>, what: String| Err(place.error(Some(text.span()), &what));
     for group in &entry.groups {
-        if !content.graphs.iter().any(|graph| graph.group == *group.as_ref()) {
+        if !content.graphs.iter().any(|graph| graph.groups.contains(group.as_ref())) {
             return fail(group, format!("no graph is of the group {:?}", group.as_ref()));
         }
     }
     let graphs: Vec<&GraphEntry> = content
         .graphs
         .iter()
-        .filter(|graph| entry.groups.is_empty() || entry.groups.iter().any(|group| *group.as_ref() == graph.group))
+        .filter(|graph| {
+            entry.groups.is_empty() || entry.groups.iter().any(|group| graph.groups.contains(group.as_ref()))
+        })
         .collect();
     let kind: Kind = place.parse(&entry.kind)?;
     let x: Axis = place.parse(&entry.x)?;
@@ -79,12 +86,7 @@ fn names_key(content: &Content, graphs: &[&GraphEntry], key: &str) -> bool {
 }
 
 /// The contenders that a figure is limited to, each of which must run on one of its graphs or be counted there.
-fn only(
-    place: Place,
-    content: &Content,
-    graphs: &[&GraphEntry],
-    wanted: &[Spanned<String>],
-) -> Result<Vec<(String, Option<String>)>> {
+fn only(place: Place, content: &Content, graphs: &[&GraphEntry], wanted: &[Spanned<String>]) -> Result<Vec<Only>> {
     let mut known: Vec<String> = Vec::new();
     for graph in graphs {
         let algorithms = graph.algorithms.as_ref().unwrap_or(&content.algorithms);
@@ -94,12 +96,12 @@ fn only(
     let mut only = Vec::new();
     for entry in wanted {
         let fail = |what: String| place.error(Some(entry.span()), &what);
-        let (text, device, _) = split_device(entry.as_ref());
+        let (text, device, threads) = split_device(entry.as_ref());
         for expanded in expand(text).map_err(fail)? {
             if !known.contains(&expanded.text) {
                 return Err(fail(format!("{:?} does not run on these graphs", expanded.text)));
             }
-            only.push((expanded.text, device.map(str::to_owned)));
+            only.push(Only { algorithm: expanded.text, device: device.map(str::to_owned), threads });
         }
     }
     Ok(only)

@@ -67,7 +67,7 @@ fn subject(field: &mut Field, entry: &GraphEntry, expanded: Expanded, folder: &P
         name: std::iter::once(family.clone()).chain(parts).collect(),
         family,
         values: expanded.values,
-        group: entry.group.clone(),
+        groups: entry.groups.clone(),
         expected_edges: expected_edges(&path),
         input,
         path,

@@ -75,7 +75,7 @@ pub(super) struct Subject {
     pub(super) family: String,
     pub(super) values: Vec<(String, String)>,
     /// What figures call it, with others.
-    pub(super) group: String,
+    pub(super) groups: Vec<String>,
     /// The SPEC or file, as in the suite.
     pub(super) input: String,
     /// The SPEC, or where the file is.
@@ -152,13 +152,14 @@ impl Suite {
             return Err(place.error(Some(seconds.span()), "seconds is a number from 0.001 to 1000000"));
         }
         let mut field = Field::new(place, &content, changes)?;
-        let figures = figures::figures(place, &content)?;
+        let figures = figures::figures(place, &content, changes.device.is_some())?;
         let mut subjects = graphs::subjects(&mut field, folder)?;
         for subject in &mut subjects {
             let counting: Vec<&Figure> =
-                figures.iter().filter(|figure| figure.counts() && figure.has(&subject.group)).collect();
+                figures.iter().filter(|figure| figure.counts() && figure.group(&subject.groups).is_some()).collect();
             for contender in &mut subject.contenders {
-                contender.counts = counting.iter().any(|figure| figure.shows(&contender.algorithm, &contender.device));
+                let Contender { algorithm, device, threads, .. } = &contender;
+                contender.counts = counting.iter().any(|figure| figure.shows(algorithm, device, *threads));
             }
         }
         let baseline = field.baseline(&content)?;

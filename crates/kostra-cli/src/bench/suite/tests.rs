@@ -145,7 +145,7 @@ fn contenders_without_their_device_are_skipped_with_one_note() {
 
 #[test]
 fn a_sweep_is_a_graph_for_each_value() {
-    let text = "description = ''\nalgorithms = ['kruskal']\n[[graph]]\nname = 'random'\ngroup = 'g'\n\
+    let text = "description = ''\nalgorithms = ['kruskal']\n[[graph]]\nname = 'random'\ngroups = ['g']\n\
                 input = 'er:n={20,30},degree={2,4}'\n";
     let suite = parse(text).expect("a suite");
     let names: Vec<&str> = suite.subjects.iter().map(|subject| subject.name.as_str()).collect();
