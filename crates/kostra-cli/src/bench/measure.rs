@@ -9,7 +9,7 @@ use kostra::{Device, Error, Forest, Graph, Result, Run};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::machine::peak_of;
-use super::results::{Counts, GraphResult, GraphSeconds, Results, Row, Statistic, Who};
+use super::results::{Counts, GraphResult, GraphSeconds, Results, Row, Statistic};
 use super::suite::{Contender, Subject, Suite};
 use crate::console::Console;
 use crate::input::{self, Loaded};
@@ -30,14 +30,18 @@ pub(super) fn measure(
         suite.subjects.iter().filter(|subject| results.graph(&subject.name).is_none()).collect();
     let total = subjects.iter().map(|subject| cost(suite, subject)).sum();
     let limit = results.changes.limit_edges;
-    let mut bench = Bench { pools: pools(suite)?, suite, limit, console, about: String::new(), done: 0, total };
+    let mut bench =
+        Bench { pools: pools(suite)?, suite, limit, console, about: String::new(), notes: Vec::new(), done: 0, total };
     for (i, subject) in subjects.iter().enumerate() {
         bench.about = format!("graph {} of {}: {}", i + 1, subjects.len(), subject.name);
         let end = bench.done + cost(suite, subject);
         match bench.measure(subject)? {
             Some(graph) => results.add(graph),
-            None => results.notes.push(format!("skipped, as it has more edges than the limit: {}", subject.name)),
+            None => {
+                results.notes.push(format!("skipped {}: it has more edges than the limit, or nobody ran", subject.name))
+            }
         }
+        results.notes.append(&mut bench.notes);
         bench.done = end;
         save(results)?;
     }
@@ -56,8 +60,17 @@ struct Ready<'g> {
     graph: &'g Graph<'g>,
     /// On the GPU of that number.
     resident: Option<(u32, Prepared<'g>)>,
+    /// Why it is not on the GPU.
+    refused: Option<Error>,
     /// Whether anything had to be done.
     is_prepared: bool,
+}
+
+/// A contender on a graph, and what it took so far.
+struct Entry<'s> {
+    contender: &'s Contender,
+    row: Row,
+    times: Vec<Duration>,
 }
 
 struct Bench<'a> {
@@ -68,13 +81,15 @@ struct Bench<'a> {
     console: &'a Console,
     /// Which graph this is, for the progress.
     about: String,
+    /// Who did not run on a graph, and why.
+    notes: Vec<String>,
     /// Work so far, and in all.
     done: u64,
     total: u64,
 }
 
 impl Bench<'_> {
-    /// The results on a graph; none if it is too large.
+    /// The results on a graph; none if it is too large or nobody ran.
     fn measure(&mut self, subject: &Subject) -> Result<Option<GraphResult>> {
         let named = |error| about(&subject.name, error);
         self.tell(subject, "generate or read", 0)?;
@@ -91,9 +106,10 @@ impl Bench<'_> {
         let start = Instant::now();
         let mut ready = self.prepare(&graph, subject).map_err(named)?;
         let prepare = ready.is_prepared.then(|| start.elapsed());
-        let (mut rows, forest, verify) = self.warm_up(&mut ready, subject)?;
-        self.count(&mut ready, subject, &forest, &mut rows)?;
-        self.repeat(&mut ready, subject, &forest, &mut rows)?;
+        let mut entries = Vec::new();
+        let Some((forest, verify)) = self.warm_up(&mut ready, subject, &mut entries)? else { return Ok(None) };
+        self.count(&mut ready, subject, &forest, &mut entries)?;
+        self.repeat(&mut ready, subject, &forest, &mut entries)?;
         let mut result = GraphResult {
             name: subject.name.clone(),
             input: subject.input.clone(),
@@ -106,7 +122,7 @@ impl Bench<'_> {
                 prepare: prepare.map(json::seconds),
                 verify: json::seconds(verify),
             },
-            results: rows,
+            results: entries.into_iter().map(|entry| entry.row).collect(),
             generated,
             instead_of: subject.instead_of.clone(),
             statistics: self.statistics(&graph, subject)?,
@@ -120,12 +136,15 @@ impl Bench<'_> {
     /// Builds the adjacency lists if a contender starts from them, and uploads the graph if one expects it on a GPU: once for
     /// all, with most threads.
     fn prepare<'g>(&self, graph: &'g Graph<'g>, subject: &Subject) -> Result<Ready<'g>> {
-        let mut ready = Ready { graph, resident: None, is_prepared: false };
+        let mut ready = Ready { graph, resident: None, refused: None, is_prepared: false };
         for contender in &subject.contenders {
             match (contender.run.device(), kostra::resolve(graph, &contender.run)?) {
                 (Device::Cuda(number), _) if !contender.end_to_end => {
                     if ready.resident.as_ref().is_none_or(|(other, _)| *other != number) {
-                        ready.resident = Some((number, Prepared::upload(graph, number)?));
+                        match Prepared::upload(graph, number) {
+                            Ok(resident) => ready.resident = Some((number, resident)),
+                            Err(error) => ready.refused = Some(error),
+                        }
                     }
                 }
                 (_, (Device::Cpu, algorithm)) if algorithm.starts_from_csr() => {
@@ -139,15 +158,27 @@ impl Bench<'_> {
     }
 
     /// One run of everyone, untimed: proves the first forest minimum, compares the others with it, reads peaks of
-    /// memory.
-    fn warm_up(&mut self, ready: &mut Ready, subject: &Subject) -> Result<(Vec<Row>, Forest, Duration)> {
+    /// memory. Whoever fails on a GPU, mostly for want of its memory, is left out, with a note.
+    fn warm_up<'s>(
+        &mut self,
+        ready: &mut Ready,
+        subject: &'s Subject,
+        entries: &mut Vec<Entry<'s>>,
+    ) -> Result<Option<(Forest, Duration)>> {
         let graph = ready.graph;
-        let mut rows = Vec::new();
         let mut first = None;
         for contender in &subject.contenders {
             self.tell(subject, contender, 1)?;
             let (outcome, peak) = peak_of(|| self.solve(ready, contender, false));
-            let (forest, _) = outcome.map_err(|error| about(&subject.name, error))?;
+            let forest = match outcome {
+                Ok((forest, _)) => forest,
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(error) if matches!(contender.run.device(), Device::Cuda(_)) => {
+                    self.notes.push(format!("skipped {contender}, on {}: {error}", subject.name));
+                    continue;
+                }
+                Err(error) => return Err(about(&subject.name, error)),
+            };
             match &first {
                 None => {
                     let start = Instant::now();
@@ -158,29 +189,16 @@ impl Bench<'_> {
                 }
                 Some((first, _)) => compare(&forest, first, subject, contender)?,
             }
-            let Contender { algorithm, device, threads, .. } = contender;
-            rows.push(Row {
-                who: Who { algorithm: algorithm.clone(), device: device.clone(), threads: *threads },
-                ran: kostra::resolve(graph, &contender.run)?.1.name().into(),
-                median: 0.0,
-                min: 0.0,
-                spread: 0.0,
-                edges_per_second: None,
-                speedup: None,
-                peak_bytes: peak,
-                seconds: Vec::new(),
-                stats: None,
-            });
+            let ran = kostra::resolve(graph, &contender.run)?.1.name();
+            entries.push(Entry { contender, row: Row::new(contender, ran, peak), times: Vec::new() });
         }
-        let (forest, verify) = first
-            .ok_or_else(|| Error::File { file: subject.name.clone(), what: "nobody runs on this graph".into() })?;
-        Ok((rows, forest, verify))
+        Ok(first)
     }
 
     /// A run of everyone whose counts are shown: counting may cost time, so it is none of the timed runs.
-    fn count(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
-        for (contender, row) in subject.contenders.iter().zip(rows).filter(|(contender, _)| contender.counts) {
-            self.tell(subject, contender, 1)?;
+    fn count(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
+        for Entry { contender, row, .. } in entries.iter_mut().filter(|entry| entry.contender.counts) {
+            self.tell(subject, &contender, 1)?;
             let (forest, _) = self.solve(ready, contender, true).map_err(|error| about(&subject.name, error))?;
             compare(&forest, first, subject, contender)?;
             row.stats = forest.stats().map(Counts::from);
@@ -204,25 +222,24 @@ impl Bench<'_> {
     /// The timed runs. Everyone has a turn in every repetition, each time in another order: what the machine does
     /// meanwhile hits all alike, and nobody always comes after the one who leaves the caches full. Who has had the
     /// seconds of the suite has no further turn.
-    fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
+    fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
         let enough = self.suite.seconds.map_or(Duration::MAX, Duration::from_secs_f64);
-        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); rows.len()];
-        let mut order: Vec<usize> = (0..rows.len()).collect();
+        let mut order: Vec<usize> = (0..entries.len()).collect();
         for repetition in 0..self.suite.repeats {
             order.sort_by_key(|&contender| shuffled(repetition, contender));
             for &i in &order {
-                let contender = &subject.contenders[i];
-                self.tell(subject, contender, 1)?;
-                if times[i].iter().sum::<Duration>() >= enough {
+                let Entry { contender, times, .. } = &mut entries[i];
+                self.tell(subject, &contender, 1)?;
+                if times.iter().sum::<Duration>() >= enough {
                     continue;
                 }
                 let (forest, time) =
                     self.solve(ready, contender, false).map_err(|error| about(&subject.name, error))?;
                 compare(&forest, first, subject, contender)?;
-                times[i].push(time);
+                times.push(time);
             }
         }
-        for (row, times) in rows.iter_mut().zip(&times) {
+        for Entry { row, times, .. } in entries {
             row.set_times(times, ready.graph.edges());
         }
         Ok(())
@@ -233,6 +250,10 @@ impl Bench<'_> {
         let run: Run = contender.run.clone().with_stats(stats).watched_by(self.console.quiet());
         self.pools[&contender.threads].install(|| match (&mut ready.resident, run.device()) {
             (Some((_, resident)), Device::Cuda(_)) if !contender.end_to_end => resident.solve(&run),
+            (None, Device::Cuda(_)) if !contender.end_to_end => Err(Error::Device {
+                name: contender.device.clone(),
+                what: ready.refused.as_ref().map_or("the graph is not there".into(), Error::to_string),
+            }),
             _ => Prepared::Host(ready.graph).solve(&run),
         })
     }
@@ -273,10 +294,11 @@ fn compare(forest: &Forest, first: &Forest, subject: &Subject, contender: &Conte
     if forest.edges() == first.edges() {
         return Ok(());
     }
-    let first = &subject.contenders[0];
     Err(Error::File {
         file: subject.name.clone(),
-        what: format!("{contender} found another forest than {first}; this is a bug, please report it"),
+        what: format!(
+            "{contender} found another forest than the first, which is minimum; this is a bug, please report it"
+        ),
     })
 }
 

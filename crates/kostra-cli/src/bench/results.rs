@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::average::{geometric_mean, median, quotient, spread};
 use super::machine::Machine;
-use super::suite::{Baseline, Changes, Suite};
+use super::suite::{Baseline, Changes, Contender, Suite};
 use crate::json::{self, ForestReport};
 
 /// The JSON object, in the order of its keys.
@@ -180,6 +180,23 @@ impl GraphResult {
 }
 
 impl Row {
+    /// Of a contender that has not been timed yet.
+    pub(super) fn new(contender: &Contender, ran: &str, peak_bytes: Option<u64>) -> Self {
+        let Contender { algorithm, device, threads, .. } = contender;
+        Self {
+            who: Who { algorithm: algorithm.clone(), device: device.clone(), threads: *threads },
+            ran: ran.into(),
+            median: 0.0,
+            min: 0.0,
+            spread: 0.0,
+            edges_per_second: None,
+            speedup: None,
+            peak_bytes,
+            seconds: Vec::new(),
+            stats: None,
+        }
+    }
+
     /// The figures of its times; the speedup comes when all have run.
     pub(super) fn set_times(&mut self, times: &[Duration], edges: usize) {
         let middle = median(times);
