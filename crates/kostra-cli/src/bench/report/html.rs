@@ -11,6 +11,9 @@ use crate::bench::results::Results;
 use crate::bench::suite::{Figure, Kind, Suite};
 use crate::human;
 
+/// Notes longer than this are folded.
+const LONG: usize = 160;
+
 /// The report.
 pub(in crate::bench) fn html(suite: &Suite, results: &Results) -> String {
     let title = escape(&results.suite.name);
@@ -37,10 +40,18 @@ pub(in crate::bench) fn html(suite: &Suite, results: &Results) -> String {
     );
     if !suite.figures.is_empty() {
         page += "<h2 id=\"figures\">Tables and figures</h2>\n<div class=\"grid2\">\n";
+        let mut empty = Vec::new();
         for figure in &suite.figures {
-            page += &of_figure(figure, suite, results);
+            match of_figure(figure, suite, results) {
+                Some(text) => page += &text,
+                None => empty.push(escape(&figure.title)),
+            }
         }
         page += "</div>\n";
+        if !empty.is_empty() {
+            let titles = empty.join("; ");
+            let _ = writeln!(page, "<p class=\"note\">Left out, as nobody whom they show ran here: {titles}.</p>");
+        }
     }
     details(&mut page, results);
     page + "</body>\n</html>\n"
@@ -67,7 +78,14 @@ fn header(page: &mut String, suite: &Suite, results: &Results) {
         );
     }
     for note in &results.notes {
-        let _ = writeln!(page, "<p class=\"facts\">{}</p>", escape(note));
+        let note = escape(note);
+        // Lists of graphs may be long: their beginning says what it is.
+        let _ = match note.split_once(": ").filter(|_| note.len() > LONG) {
+            Some((what, list)) => {
+                writeln!(page, "<details><summary>{what} …</summary><p class=\"facts\">{list}</p></details>")
+            }
+            None => writeln!(page, "<p class=\"facts\">{note}</p>"),
+        };
     }
     page.push_str("<nav><a href=\"#summary\">Summary</a>");
     if !suite.figures.is_empty() {
@@ -76,15 +94,17 @@ fn header(page: &mut String, suite: &Suite, results: &Results) {
     page.push_str("<a href=\"#graphs\">Graphs and results</a><a href=\"#machine\">Machine</a><a href=\"#raw\">Raw data</a></nav>\n");
 }
 
-fn of_figure(figure: &Figure, suite: &Suite, results: &Results) -> String {
+/// A figure; none if it would be empty.
+fn of_figure(figure: &Figure, suite: &Suite, results: &Results) -> Option<String> {
     let chart = chart(figure, suite, results);
     let table = table(figure, &chart, suite, results);
+    if table.rows.is_empty() {
+        return None;
+    }
     let is_wide = if figure.kind == Kind::Table { table.headings.len() > 5 } else { is_wide(figure, &chart) };
     let mut text =
         format!("<figure{}>\n<h3>{}</h3>\n", if is_wide { " class=\"wide\"" } else { "" }, escape(&figure.title));
-    if table.rows.is_empty() {
-        text += "<p class=\"note\">No results: nobody whom it shows ran here.</p>\n";
-    } else if figure.kind == Kind::Table {
+    if figure.kind == Kind::Table {
         text += &of_table(&table);
     } else {
         let _ = writeln!(text, "<div class=\"scroll plot\">{}</div>", plot(figure, &chart));
@@ -97,12 +117,12 @@ fn of_figure(figure: &Figure, suite: &Suite, results: &Results) -> String {
     if let Some(note) = &figure.note {
         let _ = writeln!(text, "<figcaption>{}</figcaption>", escape(note));
     }
-    text + "</figure>\n"
+    Some(text + "</figure>\n")
 }
 
-/// What the colours and marks stand for; one series needs no telling.
+/// What the colours and marks stand for.
 fn legend(figure: &Figure, chart: &Chart) -> String {
-    if chart.series.len() < 2 || figure.kind == Kind::Box {
+    if figure.kind == Kind::Box {
         return String::new();
     }
     let mut text = "<ul class=\"legend\">\n".to_owned();

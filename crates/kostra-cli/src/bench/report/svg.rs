@@ -18,8 +18,9 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 48.0;
 
-/// Room for names that stand aslant.
-const SLANTED: f64 = 104.0;
+/// Room for names that stand aslant, by their length.
+const SLANTED: f64 = 34.0;
+const PER_LETTER: f64 = 4.7;
 
 /// The least width of a bar, and of the gap between the bars of two graphs.
 const BAR: f64 = 6.0;
@@ -40,7 +41,8 @@ pub(super) fn plot(figure: &Figure, chart: &Chart) -> String {
     let per_slot = if figure.kind == Kind::Bar { chart.series.len().max(1) as f64 * BAR + GAP } else { 30.0 };
     let least = if is_wide(figure, chart) { WIDE } else { WIDTH };
     let width = if is_named { least.max(LEFT + RIGHT + per_slot * chart.xs.len() as f64) } else { WIDTH };
-    let bottom = if is_named && !fits(chart, width) { SLANTED } else { BOTTOM };
+    let longest = chart.xs.iter().map(|x| slot_name(x).chars().count()).max().unwrap_or(0).min(30) as f64;
+    let bottom = if is_named && !fits(chart, width) { SLANTED + PER_LETTER * longest } else { BOTTOM };
     let height = HEIGHT + bottom - BOTTOM;
 
     let mut values: Vec<f64> = chart.values(0).map(|value| value / unit.size).collect();

@@ -34,7 +34,7 @@ impl From<String> for Cell {
 /// The table of a figure.
 pub(super) fn table(figure: &Figure, chart: &Chart, suite: &Suite, results: &Results) -> Table {
     let units: Vec<Unit> = figure.y.iter().enumerate().map(|(i, metric)| Unit::of(metric, chart.values(i))).collect();
-    let xs = if chart.xs.is_empty() { named_graphs(figure, suite, results) } else { chart.xs.clone() };
+    let xs = if figure.y.is_empty() { named_graphs(figure, suite, results) } else { chart.xs.clone() };
     let mut headings = vec![axis_name(&figure.x)];
     headings.extend(figure.facts.iter().map(|fact| fact.name().to_owned()));
     // One unit is said once, over the table.
