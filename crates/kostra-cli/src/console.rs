@@ -34,6 +34,11 @@ impl Console {
         Watch::new().stop_when(self.interrupt.stop())
     }
 
+    /// Says beside the bar what is being done, if it is drawn.
+    pub(crate) fn say(&self, text: impl FnOnce() -> String) {
+        self.bar.say(text);
+    }
+
     /// Reads from `path`. Where that can block (standard input, a pipe), Ctrl-C does not wait for the next byte:
     /// nothing has been written yet, so there is nothing to undo.
     pub(crate) fn reading<T>(&self, path: &Path, read: impl FnOnce() -> T) -> T {

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use kostra::generate::{generate_watched, is_spec};
 use kostra::io::{Format, Ids, ReadOptions, read_with};
-use kostra::{Graph, WeightRule};
+use kostra::{Graph, Watch, WeightRule};
 
 use crate::console::{Console, is_dash};
 
@@ -83,12 +83,23 @@ impl Reading {
 
 /// Reads or generates the graph of that name. An existing file wins over a SPEC.
 pub(crate) fn load(name: &Path, format: Option<Format>, ids: Ids, console: &Console) -> kostra::Result<Loaded> {
+    load_watched(name, format, ids, console, console.watch())
+}
+
+/// The same, reporting to `watch` alone.
+pub(crate) fn load_watched(
+    name: &Path,
+    format: Option<Format>,
+    ids: Ids,
+    console: &Console,
+    watch: &Watch,
+) -> kostra::Result<Loaded> {
     let start = Instant::now();
     let spec = spec(name);
     let graph = match spec {
-        Some(spec) => generate_watched(spec, console.watch())?,
+        Some(spec) => generate_watched(spec, watch)?,
         None => {
-            let options = ReadOptions { format, ids, watch: console.watch().clone() };
+            let options = ReadOptions { format, ids, watch: watch.clone() };
             console.reading(name, || read_with(name, &options))?
         }
     };

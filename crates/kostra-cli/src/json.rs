@@ -4,12 +4,18 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use kostra::{Total, Weight};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::value::RawValue;
 
 use crate::failure::Failure;
 
 /// One value in one line.
 pub(crate) fn line(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(text(value)?)
+}
+
+/// The same for files.
+pub(crate) fn text(value: &impl Serialize) -> kostra::Result<String> {
     let text = serde_json::to_string(value)
         .map_err(|error| kostra::Error::Io { file: "standard output".into(), source: error.into() })?;
     Ok(text + "\n")
@@ -21,7 +27,7 @@ pub(crate) fn seconds(time: Duration) -> f64 {
 }
 
 /// What is said of a forest.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct ForestReport {
     pub(crate) edges: usize,
     pub(crate) trees: usize,
@@ -90,6 +96,16 @@ impl Serialize for Number {
     }
 }
 
+impl<'de> Deserialize<'de> for Number {
+    /// From the text of the JSON: an integer may be larger than any that serde_json reads exactly.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let text = raw.get().trim_matches('"');
+        let number = text.parse().map(Number::Integer).or_else(|_| text.parse().map(Number::Double));
+        number.map_err(|_| de::Error::custom(format!("{text} is not a number")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +119,9 @@ mod tests {
         assert_eq!(shown(Total::Float(f64::INFINITY).into()), "\"inf\"");
         assert_eq!(shown(Total::Float(f64::NEG_INFINITY).into()), "\"-inf\"");
         assert_eq!(shown(Total::Float(f64::NAN).into()), "\"nan\"");
+        for text in ["73786976294838206460", "-3", "0.1", "\"inf\"", "\"nan\""] {
+            assert_eq!(shown(serde_json::from_str(text).expect("a number")), text);
+        }
         assert_eq!(seconds(Duration::new(3, 100)), 3.0000001);
     }
 }

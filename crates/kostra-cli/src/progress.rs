@@ -17,12 +17,14 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
 
-const WITH_TOTAL: &str = "{msg:9} {bar:40} {percent:>3} %  {elapsed}  {eta} left";
-const WITHOUT_TOTAL: &str = "{msg:9} {spinner} {elapsed}";
+const WITH_TOTAL: &str = "{prefix:9} {bar:30} {percent:>3} %  {elapsed}  {eta} left  {wide_msg}";
+const WITHOUT_TOTAL: &str = "{prefix:9} {spinner} {elapsed}  {wide_msg}";
 
 /// Shows how far a command has come, until it is cleared.
 pub(crate) struct Bar {
     latest: Arc<Mutex<Option<Progress>>>,
+    /// What is being done, in words.
+    words: Arc<Mutex<String>>,
     drawing: Mutex<Option<(mpsc::Sender<()>, JoinHandle<()>)>>,
 }
 
@@ -30,11 +32,12 @@ impl Bar {
     /// Starts to draw, if standard error is a terminal.
     pub(crate) fn start() -> Self {
         let latest = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&latest);
+        let words = Arc::<Mutex<String>>::default();
+        let (slot, said) = (Arc::clone(&latest), Arc::clone(&words));
         let (end, ended) = mpsc::channel();
-        let thread = || std::thread::Builder::new().name("progress".into()).spawn(move || draw(&slot, &ended));
+        let thread = || std::thread::Builder::new().name("progress".into()).spawn(move || draw(&slot, &said, &ended));
         let drawing = io::stderr().is_terminal().then(thread).and_then(Result::ok).map(|thread| (end, thread));
-        Self { latest, drawing: Mutex::new(drawing) }
+        Self { latest, words, drawing: Mutex::new(drawing) }
     }
 
     /// The watch, reporting to this bar if it draws.
@@ -51,6 +54,13 @@ impl Bar {
         })
     }
 
+    /// Says what is being done, if the bar draws.
+    pub(crate) fn say(&self, text: impl FnOnce() -> String) {
+        if lock(&self.drawing).is_some() {
+            *lock(&self.words) = crate::human::one_line(&text());
+        }
+    }
+
     /// Clears the bar and draws no more.
     pub(crate) fn clear(&self) {
         if let Some((end, thread)) = lock(&self.drawing).take() {
@@ -61,7 +71,7 @@ impl Bar {
 }
 
 /// Draws what lies in the slot until the other end of `ended` is dropped.
-fn draw(slot: &Mutex<Option<Progress>>, ended: &mpsc::Receiver<()>) {
+fn draw(slot: &Mutex<Option<Progress>>, words: &Mutex<String>, ended: &mpsc::Receiver<()>) {
     let goes_on = |wait| ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout);
     if !goes_on(QUIET) {
         return;
@@ -78,6 +88,7 @@ fn draw(slot: &Mutex<Option<Progress>>, ended: &mpsc::Receiver<()>) {
         }
         bar.set_length(progress.total);
         bar.set_position(progress.done);
+        bar.set_message(lock(words).clone());
         bar.tick();
         if !goes_on(FRAME) {
             break;
@@ -92,7 +103,7 @@ fn new_bar(progress: Progress) -> ProgressBar {
     // The templates are constants; were one wrong, the default would do.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(progress.total), ProgressDrawTarget::stderr());
-    bar.with_style(style).with_message(progress.phase).with_position(progress.done)
+    bar.with_style(style).with_prefix(progress.phase).with_position(progress.done)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

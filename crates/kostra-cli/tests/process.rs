@@ -118,7 +118,7 @@ fn a_bench_writes_every_figure() {
     let out = folder.path().join("new/results");
     let run = kostra().arg("bench").arg(&suite).args(["--repeat", "3", "--json", "--out"]).arg(&out).assert().code(0);
     let printed = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
-    assert_eq!(files(&out), ["results.csv", "results.json"]);
+    assert_eq!(files(&out), ["report.html", "report.md", "results.csv", "results.json"]);
     assert_eq!(fs::read_to_string(out.join("results.json")).expect("results"), printed);
 
     let json: serde_json::Value = serde_json::from_str(&printed).expect("JSON");

@@ -1,12 +1,15 @@
 //! The machine that measures: what it is, and how much memory this process takes. Only Linux tells; elsewhere these
 //! are left out.
 
+use std::fmt;
 use std::fs;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::human;
 
 /// The machine, for whoever compares two files of results.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Machine {
     /// The model of its processor.
     cpu: Option<String>,
@@ -14,7 +17,10 @@ pub(super) struct Machine {
     cores: usize,
     /// All its memory, in bytes.
     memory: Option<u64>,
-    system: &'static str,
+    system: String,
+    /// Its GPUs, with what the driver brings.
+    #[serde(default)]
+    gpus: Vec<String>,
 }
 
 impl Machine {
@@ -24,9 +30,38 @@ impl Machine {
             cpu: field("/proc/cpuinfo", "model name"),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory: field("/proc/meminfo", "MemTotal").and_then(|text| kilobytes(&text)),
-            system: std::env::consts::OS,
+            system: std::env::consts::OS.into(),
+            gpus: kostra::cuda::devices().unwrap_or_default().iter().map(gpu).collect(),
         }
     }
+
+    /// Whether times of both may stand in one table. Memory is told a little differently after every start.
+    pub(super) fn is_like(&self, other: &Machine) -> bool {
+        (&self.cpu, self.cores, &self.system, &self.gpus) == (&other.cpu, other.cores, &other.system, &other.gpus)
+    }
+
+    /// What there is to say of it, by its names.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = vec![("processor", self.cpu.clone().unwrap_or_else(|| "unknown".into()))];
+        facts.push(("cores", self.cores.to_string()));
+        facts.extend(self.memory.map(|memory| ("memory", human::bytes(memory))));
+        facts.extend(self.gpus.iter().map(|gpu| ("GPU", gpu.clone())));
+        facts.push(("system", self.system.clone()));
+        facts
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpu = self.cpu.as_deref().unwrap_or("a processor");
+        write!(f, "{cpu} with {}", human::counted(self.cores, "core", "cores"))?;
+        self.gpus.iter().try_for_each(|gpu| write!(f, ", {gpu}"))
+    }
+}
+
+fn gpu(info: &kostra::cuda::Info) -> String {
+    let ((major, minor), memory) = (info.driver, human::bytes(info.memory));
+    format!("{} ({memory}, driver for CUDA {major}.{minor})", info.name)
 }
 
 /// Runs `work` and tells by how much the memory of this process grew at its peak, in bytes.

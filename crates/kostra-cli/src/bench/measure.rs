@@ -5,53 +5,54 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use kostra::io::Ids;
-use kostra::{Device, Error, Forest, Graph, Result, Run, Total};
+use kostra::{Device, Error, Forest, Graph, Result, Run};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::machine::peak_of;
+use super::results::{Counts, GraphResult, GraphSeconds, Results, Row, Statistic};
 use super::suite::{Contender, Subject, Suite};
 use crate::console::Console;
 use crate::input::{self, Loaded};
+use crate::json::{self, ForestReport};
 use crate::prepared::Prepared;
 
-/// A graph, its forest, and what its contenders took.
-pub(super) struct Measured<'a> {
-    pub(super) subject: &'a Subject,
-    pub(super) vertices: usize,
-    pub(super) edges: usize,
-    /// The type of its weights.
-    pub(super) weights: &'static str,
-    pub(super) forest_edges: usize,
-    pub(super) trees: usize,
-    pub(super) weight: Total,
-    pub(super) digest: u64,
-    /// Reading or generating it.
-    pub(super) load: Duration,
-    pub(super) generated: bool,
-    /// Building adjacency lists, where a contender starts from them.
-    pub(super) prepare: Option<Duration>,
-    /// Proving the forest minimum.
-    pub(super) verify: Duration,
-    /// In the order of the contenders.
-    pub(super) rows: Vec<Row<'a>>,
+/// What is done once for a graph (generating, preparing, verifying) costs about as much as so many solves.
+const ONCE: u64 = 4;
+
+/// Runs what of the suite has no results yet. `save` is called after every graph.
+pub(super) fn measure(
+    suite: &Suite,
+    results: &mut Results,
+    console: &Console,
+    mut save: impl FnMut(&Results) -> Result<()>,
+) -> Result<()> {
+    let subjects: Vec<&Subject> =
+        suite.subjects.iter().filter(|subject| results.graph(&subject.name).is_none()).collect();
+    let total = subjects.iter().map(|subject| cost(suite, subject)).sum();
+    let limit = results.changes.limit_edges;
+    let mut bench =
+        Bench { pools: pools(suite)?, suite, limit, console, about: String::new(), notes: Vec::new(), done: 0, total };
+    for (i, subject) in subjects.iter().enumerate() {
+        bench.about = format!("graph {} of {}: {}", i + 1, subjects.len(), subject.name);
+        let end = bench.done + cost(suite, subject);
+        match bench.measure(subject)? {
+            Some(graph) => results.add(graph),
+            None => {
+                results.notes.push(format!("skipped {}: it has more edges than the limit, or nobody ran", subject.name))
+            }
+        }
+        results.notes.append(&mut bench.notes);
+        bench.done = end;
+        save(results)?;
+    }
+    results.complete = true;
+    Ok(())
 }
 
-/// What a contender took.
-pub(super) struct Row<'a> {
-    pub(super) contender: &'a Contender,
-    /// The algorithm that ran: what `auto` chose.
-    pub(super) ran: &'static str,
-    /// By how many bytes memory grew, at its peak.
-    pub(super) peak: Option<u64>,
-    /// One per repetition.
-    pub(super) times: Vec<Duration>,
-}
-
-/// Runs the suite.
-pub(super) fn measure<'a>(suite: &'a Suite, console: &Console) -> Result<Vec<Measured<'a>>> {
-    let runs = suite.subjects.iter().map(|subject| subject.contenders.len() * (suite.repeats + 1)).sum::<usize>();
-    let mut bench = Bench { pools: pools(suite)?, repeats: suite.repeats, console, done: 0, total: runs as u64 };
-    suite.subjects.iter().map(|subject| bench.measure(subject)).collect()
+/// The work on a graph, in units of solves times edges: what is known of it before.
+fn cost(suite: &Suite, subject: &Subject) -> u64 {
+    let solves = |contender: &Contender| suite.repeats as u64 + 1 + u64::from(contender.counts);
+    (subject.contenders.iter().map(solves).sum::<u64>() + ONCE) * subject.expected_edges.max(1)
 }
 
 /// A graph where its contenders expect it.
@@ -59,60 +60,94 @@ struct Ready<'g> {
     graph: &'g Graph<'g>,
     /// On the GPU of that number.
     resident: Option<(u32, Prepared<'g>)>,
+    /// Why it is not on the GPU.
+    refused: Option<Error>,
     /// Whether anything had to be done.
     is_prepared: bool,
 }
 
+/// A contender on a graph, and what it took so far.
+struct Entry<'s> {
+    contender: &'s Contender,
+    row: Row,
+    times: Vec<Duration>,
+}
+
 struct Bench<'a> {
     pools: BTreeMap<usize, ThreadPool>,
-    repeats: usize,
+    suite: &'a Suite,
+    /// Files with more edges are skipped.
+    limit: Option<u64>,
     console: &'a Console,
-    /// Runs so far, and in all.
+    /// Which graph this is, for the progress.
+    about: String,
+    /// Who did not run on a graph, and why.
+    notes: Vec<String>,
+    /// Work so far, and in all.
     done: u64,
     total: u64,
 }
 
 impl Bench<'_> {
-    fn measure<'a>(&mut self, subject: &'a Subject) -> Result<Measured<'a>> {
+    /// The results on a graph; none if it is too large or nobody ran.
+    fn measure(&mut self, subject: &Subject) -> Result<Option<GraphResult>> {
         let named = |error| about(&subject.name, error);
-        let Loaded { graph, generated, time: load, .. } =
-            input::load(&subject.path, None, Ids::Dense, self.console).map_err(named)?;
+        self.tell(subject, "generate or read", 0)?;
+        let watch = self.console.quiet();
+        let loaded = input::load_watched(&subject.path, None, Ids::Dense, self.console, &watch).map_err(named)?;
+        let Loaded { mut graph, generated, time: load, .. } = loaded;
+        if self.limit.is_some_and(|limit| !generated && graph.edges() as u64 > limit) {
+            return Ok(None);
+        }
+        if let Some(rule) = subject.weights.as_ref().filter(|_| !generated && graph.weights().is_unit()) {
+            let weights = rule.weights(&graph).map_err(named)?;
+            graph = graph.with_weights(weights).map_err(named)?;
+        }
         let start = Instant::now();
         let mut ready = self.prepare(&graph, subject).map_err(named)?;
         let prepare = ready.is_prepared.then(|| start.elapsed());
-        let (mut rows, forest, verify) = self.warm_up(&mut ready, subject)?;
-        self.repeat(&mut ready, subject, &forest, &mut rows)?;
-        Ok(Measured {
-            subject,
+        let mut entries = Vec::new();
+        let Some((forest, verify)) = self.warm_up(&mut ready, subject, &mut entries)? else { return Ok(None) };
+        self.count(&mut ready, subject, &forest, &mut entries)?;
+        self.repeat(&mut ready, subject, &forest, &mut entries)?;
+        let mut result = GraphResult {
+            name: subject.name.clone(),
+            input: subject.input.clone(),
             vertices: graph.vertices(),
             edges: graph.edges(),
-            weights: graph.weights().type_name(),
-            forest_edges: forest.len(),
-            trees: forest.trees(),
-            weight: forest.weight(),
-            digest: forest.digest(),
-            load,
+            weights: graph.weights().type_name().into(),
+            forest: ForestReport::new(forest.len(), forest.trees(), forest.weight(), forest.digest()),
+            seconds: GraphSeconds {
+                read: json::seconds(load),
+                prepare: prepare.map(json::seconds),
+                verify: json::seconds(verify),
+            },
+            results: entries.into_iter().map(|entry| entry.row).collect(),
             generated,
-            prepare,
-            verify,
-            rows,
-        })
+            instead_of: subject.instead_of.clone(),
+            statistics: self.statistics(&graph, subject)?,
+        };
+        if let Some(baseline) = &self.suite.baseline {
+            result.compare_with(baseline);
+        }
+        Ok(Some(result))
     }
 
     /// Builds the adjacency lists if a contender starts from them, and uploads the graph if one expects it on a GPU: once for
     /// all, with most threads.
     fn prepare<'g>(&self, graph: &'g Graph<'g>, subject: &Subject) -> Result<Ready<'g>> {
-        let mut ready = Ready { graph, resident: None, is_prepared: false };
+        let mut ready = Ready { graph, resident: None, refused: None, is_prepared: false };
         for contender in &subject.contenders {
             match (contender.run.device(), kostra::resolve(graph, &contender.run)?) {
                 (Device::Cuda(number), _) if !contender.end_to_end => {
                     if ready.resident.as_ref().is_none_or(|(other, _)| *other != number) {
-                        self.console.watch().step("upload", 0, 0)?;
-                        ready.resident = Some((number, Prepared::upload(graph, number)?));
+                        match Prepared::upload(graph, number) {
+                            Ok(resident) => ready.resident = Some((number, resident)),
+                            Err(error) => ready.refused = Some(error),
+                        }
                     }
                 }
                 (_, (Device::Cpu, algorithm)) if algorithm.starts_from_csr() => {
-                    self.console.watch().step("prepare", 0, 0)?;
                     graph.csr();
                 }
                 _ => continue,
@@ -123,14 +158,27 @@ impl Bench<'_> {
     }
 
     /// One run of everyone, untimed: proves the first forest minimum, compares the others with it, reads peaks of
-    /// memory.
-    fn warm_up<'a>(&mut self, ready: &mut Ready, subject: &'a Subject) -> Result<(Vec<Row<'a>>, Forest, Duration)> {
+    /// memory. Whoever fails on a GPU, mostly for want of its memory, is left out, with a note.
+    fn warm_up<'s>(
+        &mut self,
+        ready: &mut Ready,
+        subject: &'s Subject,
+        entries: &mut Vec<Entry<'s>>,
+    ) -> Result<Option<(Forest, Duration)>> {
         let graph = ready.graph;
-        let mut rows = Vec::new();
         let mut first = None;
         for contender in &subject.contenders {
-            let (outcome, peak) = peak_of(|| self.solve(ready, contender));
-            let (forest, _) = outcome.map_err(|error| about(&subject.name, error))?;
+            self.tell(subject, contender, 1)?;
+            let (outcome, peak) = peak_of(|| self.solve(ready, contender, false));
+            let forest = match outcome {
+                Ok((forest, _)) => forest,
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(error) if matches!(contender.run.device(), Device::Cuda(_)) => {
+                    self.notes.push(format!("skipped {contender}, on {}: {error}", subject.name));
+                    continue;
+                }
+                Err(error) => return Err(about(&subject.name, error)),
+            };
             match &first {
                 None => {
                     let start = Instant::now();
@@ -142,42 +190,78 @@ impl Bench<'_> {
                 Some((first, _)) => compare(&forest, first, subject, contender)?,
             }
             let ran = kostra::resolve(graph, &contender.run)?.1.name();
-            rows.push(Row { contender, ran, peak, times: Vec::new() });
-            self.step()?;
+            entries.push(Entry { contender, row: Row::new(contender, ran, peak), times: Vec::new() });
         }
-        let (forest, verify) = first
-            .ok_or_else(|| Error::File { file: subject.name.clone(), what: "nobody runs on this graph".into() })?;
-        Ok((rows, forest, verify))
+        Ok(first)
+    }
+
+    /// A run of everyone whose counts are shown: counting may cost time, so it is none of the timed runs.
+    fn count(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
+        for Entry { contender, row, .. } in entries.iter_mut().filter(|entry| entry.contender.counts) {
+            self.tell(subject, &contender, 1)?;
+            let (forest, _) = self.solve(ready, contender, true).map_err(|error| about(&subject.name, error))?;
+            compare(&forest, first, subject, contender)?;
+            row.stats = forest.stats().map(Counts::from);
+        }
+        Ok(())
+    }
+
+    /// What is counted on the graph beside the contenders.
+    fn statistics(&mut self, graph: &Graph, subject: &Subject) -> Result<Vec<Statistic>> {
+        let mut statistics = Vec::new();
+        for statistic in &subject.statistics {
+            self.tell(subject, statistic.name(), 0)?;
+            let (before, after) = statistic.first_iteration(graph, &self.console.quiet())?;
+            let round = [("vertices", before as f64), ("reduction", before as f64 / after.max(1) as f64)];
+            let rounds = vec![round.map(|(name, value)| (name.to_owned(), value)).into()];
+            statistics.push(Statistic { name: statistic.name(), stats: Counts { rounds, ..Counts::default() } });
+        }
+        Ok(statistics)
     }
 
     /// The timed runs. Everyone has a turn in every repetition, each time in another order: what the machine does
-    /// meanwhile hits all alike, and nobody always comes after the one who leaves the caches full.
-    fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, rows: &mut [Row]) -> Result<()> {
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        for repetition in 0..self.repeats {
+    /// meanwhile hits all alike, and nobody always comes after the one who leaves the caches full. Who has had the
+    /// seconds of the suite has no further turn.
+    fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
+        let enough = self.suite.seconds.map_or(Duration::MAX, Duration::from_secs_f64);
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        for repetition in 0..self.suite.repeats {
             order.sort_by_key(|&contender| shuffled(repetition, contender));
-            for &contender in &order {
-                let row = &mut rows[contender];
-                let (forest, time) = self.solve(ready, row.contender).map_err(|error| about(&subject.name, error))?;
-                compare(&forest, first, subject, row.contender)?;
-                row.times.push(time);
-                self.step()?;
+            for &i in &order {
+                let Entry { contender, times, .. } = &mut entries[i];
+                self.tell(subject, &contender, 1)?;
+                if times.iter().sum::<Duration>() >= enough {
+                    continue;
+                }
+                let (forest, time) =
+                    self.solve(ready, contender, false).map_err(|error| about(&subject.name, error))?;
+                compare(&forest, first, subject, contender)?;
+                times.push(time);
             }
+        }
+        for Entry { row, times, .. } in entries {
+            row.set_times(times, ready.graph.edges());
         }
         Ok(())
     }
 
     /// The forest, and the time to find it: for a graph that is on a GPU without the forest's way back.
-    fn solve(&self, ready: &mut Ready, contender: &Contender) -> Result<(Forest, Duration)> {
-        let run: Run = contender.run.clone().watched_by(self.console.quiet());
+    fn solve(&self, ready: &mut Ready, contender: &Contender, stats: bool) -> Result<(Forest, Duration)> {
+        let run: Run = contender.run.clone().with_stats(stats).watched_by(self.console.quiet());
         self.pools[&contender.threads].install(|| match (&mut ready.resident, run.device()) {
             (Some((_, resident)), Device::Cuda(_)) if !contender.end_to_end => resident.solve(&run),
+            (None, Device::Cuda(_)) if !contender.end_to_end => Err(Error::Device {
+                name: contender.device.clone(),
+                what: ready.refused.as_ref().map_or("the graph is not there".into(), Error::to_string),
+            }),
             _ => Prepared::Host(ready.graph).solve(&run),
         })
     }
 
-    fn step(&mut self) -> Result<()> {
-        self.done += 1;
+    /// Shows what comes next, after so many more solves, and stops if it is to.
+    fn tell(&mut self, subject: &Subject, next: impl std::fmt::Display, solves: u64) -> Result<()> {
+        self.done += solves * subject.expected_edges.max(1);
+        self.console.say(|| format!("{}, {next}", self.about));
         self.console.watch().step("measure", self.done, self.total)
     }
 }
@@ -210,10 +294,11 @@ fn compare(forest: &Forest, first: &Forest, subject: &Subject, contender: &Conte
     if forest.edges() == first.edges() {
         return Ok(());
     }
-    let first = &subject.contenders[0];
     Err(Error::File {
         file: subject.name.clone(),
-        what: format!("{contender} found another forest than {first}; this is a bug, please report it"),
+        what: format!(
+            "{contender} found another forest than the first, which is minimum; this is a bug, please report it"
+        ),
     })
 }
 

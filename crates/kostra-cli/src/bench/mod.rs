@@ -1,21 +1,25 @@
 //! `kostra bench`: measure algorithms on the graphs of a suite.
 //!
-//! Data flows one way: a [`suite`] says what to run, [`measure`] runs it, [`report`] tells.
+//! Data flows one way: a [`suite`] says what to run, [`measure`] runs it, [`results`] holds what came out, [`report`] tells.
 
-mod figures;
+mod average;
 mod machine;
 mod measure;
+mod mst_bc;
 mod report;
+mod results;
+mod resume;
 mod suite;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use kostra::Watch;
 use kostra::io::{check_writable, write_text};
 use serde::Serialize;
 
-use self::report::Report;
+use self::results::Results;
 use self::suite::{Changes, EMBEDDED, Suite, description};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -32,23 +36,42 @@ and by how much memory grew at its peak.
 
 A suite in TOML:
   description = \"small and large\"
-  algorithms = [\"kostra\", \"kruskal\", \"ecl:seed=7\"]
+  algorithms = [\"kostra\", \"kruskal@cpu\", \"ecl:seed={1..5}\"]   # @DEVICE: there only; {a,b}, {1..5}: one for each
   baseline = \"kruskal\"                   # optional; with baseline-threads = 1 always that of one thread
   threads = [1, \"all\"]                   # default: all
   devices = [\"cpu\"]                      # default: auto; GPUs solve a graph that is already there, and with
   end-to-end = [\"kostra\"]              # these also from the caller's arrays to the forest
-  repeats = 5                            # default: 5
+  repeats = 5                            # default: 5; with seconds = 2 fewer for who has run so long on a graph
   [[graph]]
-  input = \"rmat:scale=20\"                # a SPEC, or a file, relative to the suite's own
-  name = \"social\"                        # optional, as are:
+  input = \"er:n=100000,degree={4,8}\"    # a SPEC, or a file, relative to the suite's own; {a,b}: a graph for each
+  name = \"random\"                        # optional, as are:
+  groups = [\"degrees\"]                   # what figures call it
+  file = \"USA-road-d.NY\"                 # taken instead of the SPEC if it is in --graphs DIR, with any extension,
+  weights = \"ecl\"                        # and, if it has no weights, with these
   weight = 181561814202                  # of the forest
   digest = \"bcdf161837d31f18\"
-  algorithms = [\"kruskal\"]               # instead of the suite's
+  algorithms = [\"kruskal\"]               # instead of the suite's, as are
+  threads = [1]
+  statistics = [\"mst-bc:p=8\"]            # how far Bader and Cong's first iteration with 8 processors shrinks the graph
+  paper = { \"their GPU\" = 0.039 }        # seconds
+  [[figure]]                             # of the report, in this order
+  title = \"Times by degree\"
+  kind = \"line\"                          # table, line, bar or box
+  groups = [\"degrees\"]                   # default: all graphs
+  x = \"degree\"                           # graph, vertices, edges, density, threads, round, a key of SPECs, an option
+  y = [\"time\"]                           # throughput, speedup, efficiency, iterations, a statistic; tables take several
+  algorithms = [\"kostra\"]                # default: all
+  log = \"xy\"                             # default of lines; \"x\", \"y\", \"\"
+  note = \"what it shows\"
+  facts = [\"vertices\", \"trees\"]        # of graphs, in tables
+  paper = [\"their GPU\"]                  # columns, in tables
 
 Examples:
   kostra bench                           list the suites inside the program
   kostra bench quick
-  kostra bench cpu --out results         also write results/results.csv and results/results.json
+  kostra bench cpu --out results         also write report.html, report.md, results.csv and results.json
+  kostra bench cpu --out results --resume            go on after Ctrl-C
+  kostra bench fallin2023 --out results --graphs ~/graphs --limit-edges 5000000
   kostra bench my.toml --repeat 9 --json";
 
 /// Measure algorithms on the graphs of a suite
@@ -58,9 +81,18 @@ pub(crate) struct Bench {
     /// The name of a suite, or a TOML file; without it the suites are listed
     #[arg(value_name = "SUITE")]
     suite: Option<PathBuf>,
-    /// Write results.csv and results.json to this folder
+    /// Write report.html, report.md, results.csv and results.json to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Go on from the results in that folder: graphs that are there are not measured again
+    #[arg(long, requires = "out")]
+    resume: bool,
+    /// Take the papers' own files from this folder, where they are
+    #[arg(long, value_name = "DIR")]
+    graphs: Option<PathBuf>,
+    /// Skip graphs that are expected to have more edges
+    #[arg(long, value_name = "N")]
+    limit_edges: Option<u64>,
     /// Measure on this device instead of the suite's: auto, cpu, cuda or cuda:N
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
@@ -68,7 +100,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     repeat: Option<usize>,
     /// List the suites inside the program
-    #[arg(long, conflicts_with_all = ["suite", "out", "device", "repeat"])]
+    #[arg(long, conflicts_with_all = ["suite", "out", "resume", "graphs", "limit_edges", "device", "repeat"])]
     list: bool,
     /// Print one JSON object, as in results.json
     #[arg(long)]
@@ -86,17 +118,34 @@ impl Bench {
     pub(crate) fn run(&self, console: &Console) -> Result<Summary, Failure> {
         let Some(name) = &self.suite else { return self.list() };
         Threads::default().start()?;
-        let suite = Suite::load(name, &Changes { device: self.device.as_deref(), repeats: self.repeat })?;
-        let files = self.out.as_deref().map(outputs).transpose()?;
-        let measured = measure::measure(&suite, console)?;
-        let report = Report::new(&suite, &measured);
-
-        let json = if self.json || files.is_some() { json::line(&report)? } else { String::new() };
-        if let Some([csv_file, json_file]) = &files {
-            write_text(&report.csv(), csv_file, console.watch())?;
-            write_text(&json, json_file, console.watch())?;
+        let changes = Changes {
+            device: self.device.clone(),
+            repeats: self.repeat,
+            graphs: self.graphs.clone(),
+            limit_edges: self.limit_edges,
+        };
+        let suite = Suite::load(name, &changes)?;
+        let files = self.out.as_deref().map(Files::new).transpose()?;
+        let mut results = Results::new(&suite, &changes);
+        if let Some(files) = files.as_ref().filter(|_| self.resume) {
+            results = resume::continued(&files.json, results)?;
         }
-        Ok(Summary::new(if self.json { json } else { report.text() }))
+        let already = results.graphs.len();
+        let outcome = measure::measure(&suite, &mut results, console, |results| match &files {
+            Some(files) => files.save(results),
+            None => Ok(()),
+        });
+        let mut text = if self.json { json::line(&results)? } else { report::text(&results) };
+        if let Some(files) = &files
+            && (outcome.is_ok() || results.graphs.len() > already)
+        {
+            files.write(&suite, &results)?;
+            if !self.json {
+                text += &format!("report: {}\n", files.html.display());
+            }
+        }
+        outcome?;
+        Ok(Summary::new(text))
     }
 
     fn list(&self) -> Result<Summary, Failure> {
@@ -113,11 +162,41 @@ impl Bench {
     }
 }
 
-/// The files in the folder of results, which is made; that they can be written is found out before the work.
-fn outputs(folder: &Path) -> kostra::Result<[PathBuf; 2]> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| kostra::Error::Io { file: folder.display().to_string(), source })?;
-    let files = [folder.join("results.csv"), folder.join("results.json")];
-    files.iter().try_for_each(check_writable)?;
-    Ok(files)
+/// The files in the folder of results.
+struct Files {
+    html: PathBuf,
+    markdown: PathBuf,
+    csv: PathBuf,
+    json: PathBuf,
+}
+
+impl Files {
+    /// Makes the folder. That the files can be written is found out before the work.
+    fn new(folder: &Path) -> kostra::Result<Self> {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| kostra::Error::Io { file: folder.display().to_string(), source })?;
+        let file = |name| folder.join(name);
+        let files = Self {
+            html: file("report.html"),
+            markdown: file("report.md"),
+            csv: file("results.csv"),
+            json: file("results.json"),
+        };
+        [&files.html, &files.markdown, &files.csv, &files.json].into_iter().try_for_each(check_writable)?;
+        Ok(files)
+    }
+
+    /// Writes what `--resume` needs: after every graph, so that no end of the process loses more than one.
+    fn save(&self, results: &Results) -> kostra::Result<()> {
+        // A file is replaced whole. The watch is nobody's: what is done is kept after Ctrl-C, too.
+        write_text(&json::text(results)?, &self.json, &Watch::new())
+    }
+
+    /// Writes everything.
+    fn write(&self, suite: &Suite, results: &Results) -> kostra::Result<()> {
+        self.save(results)?;
+        write_text(&report::csv(results), &self.csv, &Watch::new())?;
+        write_text(&report::markdown(suite, results), &self.markdown, &Watch::new())?;
+        write_text(&report::html(suite, results), &self.html, &Watch::new())
+    }
 }

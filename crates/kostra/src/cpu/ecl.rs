@@ -100,6 +100,10 @@ fn with_keys<K: Key + Into<u64>>(graph: &Graph, keys: Keys<K>, run: &Run) -> Res
     if let Some(Stats { facts, .. }) = &mut stats {
         facts.push(("light share", light_edges as f64 / m.max(1) as f64));
         facts.push(("edges filtered", (m - light_edges - heavy_edges) as f64));
+        // How far the draw missed the number of light edges that was aimed at.
+        if share > 0.0 && share < 1.0 {
+            facts.push(("off target", light_edges as f64 / (share * m as f64) - 1.0));
+        }
     }
     Forest::from_marks(graph, &marks, stats)
 }

@@ -134,6 +134,9 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     if let (Some(Stats { facts, .. }), 0..ONE_DIRECTION) = (&mut solve.stats, without) {
         facts.push(("light share", light as f64 / m as f64));
         facts.push(("edges filtered", (m - light - heavy) as f64));
+        if filtered && factor > 0.0 {
+            facts.push(("off target", light as f64 / (factor * n as f64 / 2.0) - 1.0));
+        }
     }
     Ok(Solved { chosen: solve.work.chosen, slots: Slots::Count(n as usize), stats: solve.stats })
 }
