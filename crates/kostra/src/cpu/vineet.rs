@@ -69,6 +69,7 @@ fn with_weights(graph: &Graph, weight: impl Fn(u32) -> u64 + Sync, run: &Run) ->
     while !lists.weights.is_empty() {
         watch.step("vineet", (n - lists.len()) as u64, n as u64)?;
         let round = [("vertices", lists.len() as f64), ("edges", lists.weights.len() as f64 / 2.0)];
+        let alive = stats.as_ref().map_or(0, |_| lists.vertices.par_windows(2).filter(|row| row[0] < row[1]).count());
 
         let smallest = find_smallest(&lists);
         let mut successors = remove_cycles(&smallest, shared(&mut marks));
@@ -83,7 +84,11 @@ fn with_weights(graph: &Graph, weight: impl Fn(u32) -> u64 + Sync, run: &Run) ->
         lists = drop_duplicates(&arcs, count);
 
         if let Some(Stats { rounds, .. }) = &mut stats {
-            let left = [("between supervertices", between as f64 / 2.0), ("left", lists.weights.len() as f64 / 2.0)];
+            let left = [
+                ("between supervertices", between as f64 / 2.0),
+                ("left", lists.weights.len() as f64 / 2.0),
+                ("reduction", alive as f64 / count.max(1) as f64),
+            ];
             rounds.push(round.into_iter().chain(left).collect());
         }
     }

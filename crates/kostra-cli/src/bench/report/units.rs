@@ -43,7 +43,8 @@ impl Unit {
 
 /// Three digits that matter; whole numbers whole, in groups of three.
 pub(super) fn number(value: f64) -> String {
-    if value.fract() == 0.0 || value.abs() >= 999.5 {
+    // Seconds in another unit carry the last bits of floats.
+    if (value - value.round()).abs() <= value.abs() * 1e-12 || value.abs() >= 999.5 {
         return grouped(value.round());
     }
     let decimals = match value.abs() {
@@ -90,6 +91,7 @@ mod tests {
     fn numbers_have_three_digits_and_groups() {
         let shown: Vec<String> = [0.0, 3.0, 0.01234, 0.5, 2.34567, 23.4567, 234.567, 12345.6].map(number).into();
         assert_eq!(shown, ["0", "3", "0.0123", "0.500", "2.35", "23.5", "235", "12\u{202f}346"]);
+        assert_eq!(number(0.051 / 1e-3), "51");
         assert_eq!([0.5, 2000.0, 20000.0, 5e6].map(tick), ["0.5", "2000", "20 k", "5 M"]);
     }
 
