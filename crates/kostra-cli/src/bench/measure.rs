@@ -51,8 +51,8 @@ pub(super) fn measure(
 
 /// The work on a graph, in units of solves times edges: what is known of it before.
 fn cost(suite: &Suite, subject: &Subject) -> u64 {
-    let solves = |contender: &Contender| suite.repeats as u64 + 1 + u64::from(contender.counts);
-    (subject.contenders.iter().map(solves).sum::<u64>() + ONCE) * subject.expected_edges.max(1)
+    let solves = (suite.repeats as u64 + 1) * subject.contenders.len() as u64;
+    (solves + ONCE) * subject.expected_edges.max(1)
 }
 
 /// A graph where its contenders expect it.
@@ -108,7 +108,6 @@ impl Bench<'_> {
         let prepare = ready.is_prepared.then(|| start.elapsed());
         let mut entries = Vec::new();
         let Some((forest, verify)) = self.warm_up(&mut ready, subject, &mut entries)? else { return Ok(None) };
-        self.count(&mut ready, subject, &forest, &mut entries)?;
         self.repeat(&mut ready, subject, &forest, &mut entries)?;
         let mut result = GraphResult {
             name: subject.name.clone(),
@@ -157,8 +156,9 @@ impl Bench<'_> {
         Ok(ready)
     }
 
-    /// One run of everyone, untimed: proves the first forest minimum, compares the others with it, reads peaks of
-    /// memory. Whoever fails on a GPU, mostly for want of its memory, is left out, with a note.
+    /// One run of everyone: proves the first forest minimum, compares the others with it, reads peaks of memory and what
+    /// is to be counted. It is not timed, for counting and cold caches cost time; but who takes longer than the seconds
+    /// of the suite, where neither matters, need not run again. Whoever fails on a GPU, mostly for want of its memory, is left out, with a note.
     fn warm_up<'s>(
         &mut self,
         ready: &mut Ready,
@@ -169,9 +169,9 @@ impl Bench<'_> {
         let mut first = None;
         for contender in &subject.contenders {
             self.tell(subject, contender, 1)?;
-            let (outcome, peak) = peak_of(|| self.solve(ready, contender, false));
-            let forest = match outcome {
-                Ok((forest, _)) => forest,
+            let (outcome, peak) = peak_of(|| self.solve(ready, contender, contender.counts));
+            let (forest, time) = match outcome {
+                Ok(solved) => solved,
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) if matches!(contender.run.device(), Device::Cuda(_)) => {
                     self.notes.push(format!("skipped {contender}, on {}: {error}", subject.name));
@@ -179,6 +179,10 @@ impl Bench<'_> {
                 }
                 Err(error) => return Err(about(&subject.name, error)),
             };
+            let mut row = Row::new(contender, kostra::resolve(graph, &contender.run)?.1.name(), peak);
+            row.stats = forest.stats().map(Counts::from);
+            let is_enough = !contender.counts && time >= self.enough();
+            entries.push(Entry { contender, row, times: if is_enough { vec![time] } else { Vec::new() } });
             match &first {
                 None => {
                     let start = Instant::now();
@@ -189,21 +193,8 @@ impl Bench<'_> {
                 }
                 Some((first, _)) => compare(&forest, first, subject, contender)?,
             }
-            let ran = kostra::resolve(graph, &contender.run)?.1.name();
-            entries.push(Entry { contender, row: Row::new(contender, ran, peak), times: Vec::new() });
         }
         Ok(first)
-    }
-
-    /// A run of everyone whose counts are shown: counting may cost time, so it is none of the timed runs.
-    fn count(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
-        for Entry { contender, row, .. } in entries.iter_mut().filter(|entry| entry.contender.counts) {
-            self.tell(subject, &contender, 1)?;
-            let (forest, _) = self.solve(ready, contender, true).map_err(|error| about(&subject.name, error))?;
-            compare(&forest, first, subject, contender)?;
-            row.stats = forest.stats().map(Counts::from);
-        }
-        Ok(())
     }
 
     /// What is counted on the graph beside the contenders.
@@ -223,7 +214,7 @@ impl Bench<'_> {
     /// meanwhile hits all alike, and nobody always comes after the one who leaves the caches full. Who has had the
     /// seconds of the suite has no further turn.
     fn repeat(&mut self, ready: &mut Ready, subject: &Subject, first: &Forest, entries: &mut [Entry]) -> Result<()> {
-        let enough = self.suite.seconds.map_or(Duration::MAX, Duration::from_secs_f64);
+        let enough = self.enough();
         let mut order: Vec<usize> = (0..entries.len()).collect();
         for repetition in 0..self.suite.repeats {
             order.sort_by_key(|&contender| shuffled(repetition, contender));
@@ -243,6 +234,11 @@ impl Bench<'_> {
             row.set_times(times, ready.graph.edges());
         }
         Ok(())
+    }
+
+    /// The time after which a contender has run often enough on a graph.
+    fn enough(&self) -> Duration {
+        self.suite.seconds.map_or(Duration::MAX, Duration::from_secs_f64)
     }
 
     /// The forest, and the time to find it: for a graph that is on a GPU without the forest's way back.

@@ -3,6 +3,9 @@
 #pragma once
 #include "contract/tiles.cuh"
 
+// Arcs of a tile: enough that those of one value are written in runs of several.
+constexpr u32 SPLIT_ITEMS = 8;
+constexpr u32 SPLIT_TILE = TILE_THREADS * SPLIT_ITEMS;
 constexpr u32 DIGIT_VALUES = TILE_THREADS;
 constexpr u32 MOST_DIGITS = 8;
 
@@ -49,19 +52,19 @@ __device__ __forceinline__ u32 sum_before(u32 x) {
 
 // `status` is zeroed: a ticket, and for every tile a word per value. `counts` are those of this digit.
 __device__ void split_by(const Arc *from, Arc *to, u64 count, Digit digit, const u32 *counts, u64 *status) {
-    __shared__ Arc sorted[TILE];
+    __shared__ Arc sorted[SPLIT_TILE];
     __shared__ u32 places[TILE_WARPS][DIGIT_VALUES], firsts[DIGIT_VALUES], bases[DIGIT_VALUES];
     u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, value = threadIdx.x;
     u32 start = sum_before(counts[value]);
-    for (u64 tile, tiles = (count + TILE - 1) / TILE; (tile = draw_tile(status)) < tiles;) {
+    for (u64 tile, tiles = (count + SPLIT_TILE - 1) / SPLIT_TILE; (tile = draw_tile(status)) < tiles;) {
         for (u32 i = 0; i < TILE_WARPS; i++) places[i][value] = 0;
         __syncthreads();
         // A warp counts its arcs, in order: each learns how many of its value came before it in the warp.
-        Arc arcs[TILE_ITEMS];
-        u32 values[TILE_ITEMS], ranks[TILE_ITEMS];
-        u64 first = tile * TILE + warp * WARP * TILE_ITEMS + lane;
+        Arc arcs[SPLIT_ITEMS];
+        u32 values[SPLIT_ITEMS], ranks[SPLIT_ITEMS];
+        u64 first = tile * SPLIT_TILE + warp * WARP * SPLIT_ITEMS + lane;
 #pragma unroll
-        for (u32 k = 0; k < TILE_ITEMS; k++) {
+        for (u32 k = 0; k < SPLIT_ITEMS; k++) {
             bool exists = first + k * WARP < count;
             if (exists) arcs[k] = from[first + k * WARP];
             values[k] = exists ? value_of(arcs[k], digit) : DIGIT_VALUES;
@@ -100,10 +103,10 @@ __device__ void split_by(const Arc *from, Arc *to, u64 count, Digit digit, const
         __syncthreads();
         // Through shared memory, so that arcs of a value are written side by side.
 #pragma unroll
-        for (u32 k = 0; k < TILE_ITEMS; k++)
+        for (u32 k = 0; k < SPLIT_ITEMS; k++)
             if (values[k] < DIGIT_VALUES) sorted[firsts[values[k]] + places[warp][values[k]] + ranks[k]] = arcs[k];
         __syncthreads();
-        u32 here = (u32)min((u64)TILE, count - tile * TILE);
+        u32 here = (u32)min((u64)SPLIT_TILE, count - tile * SPLIT_TILE);
         for (u32 i = threadIdx.x; i < here; i += TILE_THREADS) {
             Arc arc = sorted[i];
             to[bases[value_of(arc, digit)] + i] = arc;

@@ -15,7 +15,8 @@
 #ifndef TILE_THREADS
 #define TILE_THREADS 256
 #endif
-constexpr u32 TILE_ITEMS = 8;
+// More would not be faster, and take the driver longer to compile.
+constexpr u32 TILE_ITEMS = 4;
 constexpr u32 TILE = TILE_THREADS * TILE_ITEMS;
 constexpr u32 TILE_WARPS = TILE_THREADS / WARP;
 

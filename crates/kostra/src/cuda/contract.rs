@@ -17,7 +17,8 @@ use crate::run::{Run, Stats};
 /// As in the kernels.
 const ROW_THREADS: u32 = 256;
 const TILE_THREADS: u32 = 256;
-const TILE: usize = 8 * TILE_THREADS as usize;
+const TILE: usize = 4 * TILE_THREADS as usize;
+const SPLIT_TILE: usize = 8 * TILE_THREADS as usize;
 const DIGIT_VALUES: usize = TILE_THREADS as usize;
 const DIGIT_BITS: u32 = 8;
 const MOST_DIGITS: usize = 8;
@@ -115,9 +116,9 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// For tiles of so many things, with so many words each.
-    fn new(gpu: &Gpu, count: usize, words: usize) -> Result<Self> {
-        Ok(Self { status: gpu.room(1 + count.div_ceil(TILE) * words)?, total: gpu.room(2)? })
+    /// For so many words.
+    fn new(gpu: &Gpu, words: usize) -> Result<Self> {
+        Ok(Self { status: gpu.room(1 + words)?, total: gpu.stream.alloc_zeros(2)? })
     }
 
     /// Forgets what was told of so many words.
@@ -166,7 +167,7 @@ pub(super) enum Alive<'a> {
 impl<'a> Trees<'a> {
     /// For up to `n` vertices.
     pub(super) fn new(gpu: &'a Gpu, n: usize) -> Result<Self> {
-        Ok(Self { gpu, links: gpu.room(n)?, numbers: gpu.room(n)?, tally: Tally::new(gpu, n, 1)? })
+        Ok(Self { gpu, links: gpu.room(n)?, numbers: gpu.room(n)?, tally: Tally::new(gpu, n.div_ceil(TILE))? })
     }
 
     /// Makes roots of the smaller of two vertices that are linked to each other.
@@ -233,7 +234,7 @@ impl<'a> Arcs<'a> {
             spare: gpu.room(room)?,
             key_bits: u32::BITS,
             counts: gpu.room(MOST_DIGITS * DIGIT_VALUES)?,
-            tally: Tally::new(gpu, room, DIGIT_VALUES)?,
+            tally: Tally::new(gpu, room.div_ceil(SPLIT_TILE) * DIGIT_VALUES)?,
         })
     }
 
@@ -309,7 +310,7 @@ impl<'a> Arcs<'a> {
         gpu.stream.memset_zeros(&mut self.counts)?;
         launch!(gpu, Module::Contract, "count_digits", shape, &self.list, &count, &digits, &self.counts);
         for (i, digit) in digits.at[..digits.count as usize].iter().enumerate() {
-            self.tally.reset(gpu, self.count.div_ceil(TILE) * DIGIT_VALUES)?;
+            self.tally.reset(gpu, self.count.div_ceil(SPLIT_TILE) * DIGIT_VALUES)?;
             let Self { list, spare, tally, counts, .. } = &*self;
             let counts = address(gpu, counts) + (i * DIGIT_VALUES * size_of::<u32>()) as u64;
             launch!(gpu, Module::Contract, "split", shape, list, spare, &count, digit, &counts, &tally.status);
