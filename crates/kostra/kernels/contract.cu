@@ -24,6 +24,7 @@ KERNEL(ROW_THREADS) list_arcs(u32 n, const u32 *rows, const u32 *neighbours, con
     auto key_at = [&](u32 a) { return ranks ? ranks[edges[a]] : keys[a] ^ flip; };
     u32 first = key_at(0), bits = 0;
     each_row(n, rows, [&](auto group, u32 v, u32 from, u32 to) {
+#pragma unroll 1
         for (u64 a = (u64)from + group.rank; a < to; a += group.size) {
             u32 key = key_at(a);
             bits |= key ^ first;

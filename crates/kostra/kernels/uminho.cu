@@ -53,6 +53,7 @@ KERNEL insert_arcs(u32 n, const u32 *rows, const Arc *list, const u32 *colours, 
     each_row(n, rows, [&](auto group, u32 v, u32 from, u32 to) {
         u32 own = colours[v];
         u64 at = NONE;
+#pragma unroll 1
         for (u64 a = from; a < to; a += group.size) {
             Arc arc;
             u32 colour = own, all;

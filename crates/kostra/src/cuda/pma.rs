@@ -6,11 +6,12 @@
 //! arcs their new ends, drops those inside, and sorts the list by vertex, for sorted rows first by weight, as the paper
 //! does.
 //!
-//! Departures. A processor is a group of lanes, more of them where rows are longer, not a single thread, so a row is read
-//! side by side. The smallest arc of a vertex is kept beside it in the queue, not moved to the front of its row; so is
-//! the place in a sorted row. Rows are sorted by the leading bits of the weight only, as many as tell most arcs of a row
-//! apart; those that are alike are all looked at. Unless told, parallel arcs are dropped only in rounds whose vertices
-//! have fewer pairs than arcs, through a table of the pairs; else by a sort by both ends and a segmented minimum.
+//! Departures. A processor is a group of lanes, more of them where rows are longer, not a single thread, so a row is
+//! read side by side. `pma-hybrid` goes on searching while rows are short. The smallest arc of a vertex is kept beside
+//! it in the queue, not moved to the front of its row; so is the place in a sorted row. Rows are sorted by the leading
+//! bits of the weight only, as many as tell most arcs of a row apart; those that are alike are all looked at. Unless
+//! told, parallel arcs are dropped only in rounds whose vertices have fewer pairs than arcs, through a table of the
+//! pairs; else by a sort by both ends and a segmented minimum.
 //!
 //! Cost: `O(gamma m log n)` at worst for `pma-min` and `O(m log n)` for the others; 40 bytes per arc and 46 per vertex
 //! beside the graph. Which trees touch, and so the statistics, changes from run to run; the forest never does.
@@ -33,11 +34,17 @@ const THREADS: u32 = 256;
 /// took 7 and 30 % less than a warp; single threads took up to 90 times as long, most of it in later rounds.
 const LONG_ROW: usize = 8;
 
-/// The smallest gamma that is chosen, and processors that there should be where work is much: 16 was best on roads and
-/// grids, 64 on r4 and R-MAT, 4 to 8 on dense graphs, where larger trees leave most of the GPU idle.
+/// The smallest gamma that is chosen, and processors that there should be: 16 was best on roads and grids, 64 on r4 and
+/// R-MAT, 4 to 8 on dense graphs, where larger trees leave most of the GPU idle.
 const GAMMA: usize = 16;
 const PROCESSORS: usize = 1024;
-const MUCH: usize = 1 << 20;
+
+/// With fewer arcs a round takes as long as its largest tree grows, so trees stay smaller.
+const FEW_ARCS: usize = 1 << 20;
+const GAMMA_OF_FEW: usize = 32;
+
+/// The average length from which on `pma-hybrid` sorts rows. A group reads shorter ones at a glance.
+const SORTED_FROM: usize = 16;
 
 /// Bytes of a tree's member.
 const MEMBER: usize = 24;
@@ -65,11 +72,7 @@ unsafe impl DeviceRepr for TreesArgument {}
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let wanted_gamma = gamma_of(run)?;
     let keep_parallel = run.option("keep-parallel")?;
-    let [mut sorted, sorted_later] = match run.algorithm() {
-        Algorithm::PmaMin => [false, false],
-        Algorithm::PmaSort => [true, true],
-        _ => [false, true],
-    };
+    let mut sorted = run.algorithm() == Algorithm::PmaSort;
     let mut arcs = Arcs::of_rows(gpu, solver, run)?;
     let n = arcs.vertices;
     let mut chosen = Chosen::new(gpu, n, run)?;
@@ -125,7 +128,7 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
         if arcs.count == 0 {
             break;
         }
-        sorted = sorted_later;
+        sorted |= run.algorithm() == Algorithm::PmaHybrid && arcs.count / unified >= SORTED_FROM;
         let keep = keep_parallel.unwrap_or(!arcs.is_crowded());
         if !keep {
             arcs.unite_parallel()?;
@@ -144,7 +147,7 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
 /// A gamma that suits the graph, as on the CPU, but for many processors.
 fn gamma_for(arcs: usize, vertices: usize) -> usize {
     let gamma = suitable_gamma(arcs, vertices).max(GAMMA);
-    if arcs < MUCH { gamma } else { gamma.min(vertices / PROCESSORS).max(GAMMA / 2) }
+    if arcs < FEW_ARCS { gamma.min(GAMMA_OF_FEW) } else { gamma.min(vertices / PROCESSORS).max(GAMMA / 2) }
 }
 
 /// Leading bits of keys by which rows are sorted: enough to tell most arcs of a row apart. The few that are alike are
