@@ -404,8 +404,7 @@ fn flip(run: &Run) -> u32 {
 pub(super) fn rows_of<'s, K>(solver: &'s Solver<K>, run: &Run) -> Result<&'s Rows<K>> {
     solver.rows.as_ref().ok_or_else(|| Error::Algorithm {
         name: run.algorithm().name().into(),
-        what: "both directions of so many edges do not fit into a GPU; use kostra or ecl there, or the device cpu"
-            .into(),
+        what: "this graph has no adjacency lists on the GPU; use kostra, ecl or strut there, or the device cpu".into(),
     })
 }
 
