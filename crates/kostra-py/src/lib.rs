@@ -1,0 +1,33 @@
+//! The native half of the Python package `kostra`: arrays in, arrays out, the GIL released in between.
+//!
+//! What people call is in `python/kostra`; this module has what must be fast or must not copy.
+
+mod arrays;
+mod arrow;
+mod csgraph;
+mod error;
+mod forest;
+mod graph;
+mod work;
+
+use pyo3::prelude::*;
+
+/// Minimum spanning forests, natively.
+#[pymodule]
+mod _kostra {
+    #[pymodule_export]
+    use crate::arrow::columns;
+    #[pymodule_export]
+    use crate::csgraph::{expand_rows, tree_of_rows};
+    #[pymodule_export]
+    use crate::forest::Forest;
+    #[pymodule_export]
+    use crate::graph::{Graph, algorithms, devices, generate, read};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
