@@ -12,13 +12,13 @@ const BLOCK: usize = 1 << 15;
 
 /// A contiguous array of NumPy that outlives this value's slice: the reference keeps its memory.
 pub(crate) struct Borrowed<T: 'static> {
-    slice: &'static [T],
-    owner: Py<PyAny>,
+    pub(crate) slice: &'static [T],
+    pub(crate) owner: Py<PyAny>,
 }
 
 impl<T: Element> Borrowed<T> {
     /// Borrows, when the array has this type.
-    fn new(array: &Bound<'_, PyAny>) -> Option<PyResult<Self>> {
+    pub(crate) fn new(array: &Bound<'_, PyAny>) -> Option<PyResult<Self>> {
         let readonly: PyReadonlyArray1<'_, T> = array.extract().ok()?;
         let Ok(slice) = readonly.as_slice() else {
             return Some(Err(PyValueError::new_err("the array is not contiguous")));
@@ -28,6 +28,12 @@ impl<T: Element> Borrowed<T> {
         #[allow(unsafe_code)]
         let slice = unsafe { std::slice::from_raw_parts(slice.as_ptr(), slice.len()) };
         Some(Ok(Self { slice, owner: array.clone().unbind() }))
+    }
+
+    /// Borrows an array that must have this type.
+    pub(crate) fn required(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let wanted = || format!("an array of {} is wanted, not of {}", T::get_dtype(array.py()), type_of(array));
+        Self::new(array).unwrap_or_else(|| Err(PyValueError::new_err(wanted())))
     }
 }
 
@@ -104,7 +110,11 @@ impl Ids {
             Ids::Same(ids) => Ok((ids.slice.into(), Some(ids.owner))),
             Ids::I8(ids) => converted(ids.slice, |id| id as u32, |id| id >= 0),
             Ids::I16(ids) => converted(ids.slice, |id| id as u32, |id| id >= 0),
-            Ids::I32(ids) => converted(ids.slice, |id| id as u32, |id| id >= 0),
+            Ids::I32(ids) => match ids.slice.par_chunks(BLOCK).position_first(|ids| ids.iter().any(|&id| id < 0)) {
+                // The same bits.
+                None => Ok((bytemuck::cast_slice(ids.slice).into(), Some(ids.owner))),
+                Some(_) => converted(ids.slice, |id| id as u32, |id| id >= 0),
+            },
             Ids::I64(ids) => converted(ids.slice, |id| id as u32, |id| id as u64 >> 32 == 0),
             Ids::U8(ids) => converted(ids.slice, u32::from, |_| true),
             Ids::U16(ids) => converted(ids.slice, u32::from, |_| true),

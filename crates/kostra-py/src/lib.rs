@@ -8,6 +8,7 @@ mod csgraph;
 mod error;
 mod forest;
 mod graph;
+mod networkx;
 mod work;
 
 use pyo3::prelude::*;
@@ -23,6 +24,8 @@ mod _kostra {
     use crate::forest::Forest;
     #[pymodule_export]
     use crate::graph::{Graph, algorithms, devices, generate, read};
+    #[pymodule_export]
+    use crate::networkx::{nx_adjacency, nx_edges, nx_order, nx_tuples, nx_weights};
 
     use super::*;
 

@@ -90,5 +90,31 @@ def devices() -> list[tuple[str, str, int]]: ...
 def columns(capsule: Any) -> list[tuple[str, Any]]: ...
 def expand_rows(offsets: NDArray[np.int32] | NDArray[np.int64], entries: int) -> NDArray[np.uint32]: ...
 def tree_of_rows(
-    offsets: NDArray[np.int32] | NDArray[np.int64], edges: NDArray[np.uint32]
-) -> NDArray[np.int64]: ...
+    data: NDArray[np.float64],
+    columns: NDArray[np.int32],
+    offsets: NDArray[np.int32],
+    threads: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+def nx_edges(
+    adjacency: dict[Any, Any], index: dict[Any, int], multigraph: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], list[Any], list[Any] | None]: ...
+def nx_weights(datas: list[Any], weight: Any) -> NDArray[np.int64] | NDArray[np.float64] | None: ...
+def nx_order(
+    edges: NDArray[np.uint32], weights: NDArray[np.int64] | NDArray[np.float64], maximum: bool
+) -> NDArray[np.uint32]: ...
+def nx_tuples(
+    nodes: list[Any],
+    src: NDArray[np.uint32],
+    dst: NDArray[np.uint32],
+    edges: NDArray[np.uint32],
+    keys: list[Any] | None = None,
+    datas: list[Any] | None = None,
+) -> list[tuple[Any, ...]]: ...
+def nx_adjacency(
+    nodes: list[Any],
+    src: NDArray[np.uint32],
+    dst: NDArray[np.uint32],
+    edges: NDArray[np.uint32],
+    datas: list[Any],
+    keys: list[Any] | None = None,
+) -> dict[Any, Any]: ...
