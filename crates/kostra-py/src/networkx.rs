@@ -4,53 +4,151 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::{Borrowed, intern};
 
 /// Integers up to here are doubles, too.
-const EXACT: i64 = 1 << 53;
+const EXACT: u64 = 1 << 53;
 
-/// The ends of the edges, their data, and their keys if it is a multigraph.
-type Edges<'py> =
-    (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyList>, Option<Bound<'py, PyList>>);
+/// The ends of the edges, their data, their keys if it is a multigraph, and their weights if an array holds them.
+type Edges<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyList>,
+    Option<Bound<'py, PyList>>,
+    Option<Bound<'py, PyAny>>,
+);
+
+/// Keeps Python's garbage collector from running while many objects are made: each of its runs looks at all there are.
+struct WithoutCollector(bool);
+
+impl WithoutCollector {
+    #[allow(unsafe_code)]
+    fn new(_: Python<'_>) -> Self {
+        // SAFETY: the interpreter is attached to this thread.
+        Self(unsafe { pyo3::ffi::PyGC_Disable() } == 1)
+    }
+}
+
+impl Drop for WithoutCollector {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if self.0 {
+            // SAFETY: it lives in functions that hold the GIL from their beginning to their end.
+            unsafe { pyo3::ffi::PyGC_Enable() };
+        }
+    }
+}
 
 /// The edges of an undirected graph in the order of `G.edges`.
 ///
 /// `adjacency` has a dictionary for every node, of neighbours with the edge's data or, in a multigraph, with a dictionary of
-/// keys and data. `index` has the node's numbers, in the order of `adjacency`.
+/// keys and data. `index` has the node's numbers, in the order of `adjacency`. `weight` is the name that weights probably have:
+/// they are read on the way, while the data are in the cache.
 #[pyfunction]
 pub(crate) fn nx_edges<'py>(
     py: Python<'py>,
     adjacency: &Bound<'py, PyDict>,
     index: &Bound<'py, PyDict>,
     multigraph: bool,
+    weight: &Bound<'py, PyAny>,
 ) -> PyResult<Edges<'py>> {
+    let _quiet = WithoutCollector::new(py);
+    let mut weights = Numbers::default();
     let (mut src, mut dst) = (Vec::<u32>::new(), Vec::<u32>::new());
     let (datas, keys) = (PyList::empty(py), PyList::empty(py));
+    let plain = index.keys().iter().all(|node| node.is_exact_instance_of::<PyInt>() || is_text(&node));
+    let numbers = Numbering::new(index);
     for (u, (_, neighbours)) in (0u32..).zip(adjacency.iter()) {
-        for (neighbour, data) in neighbours.cast::<PyDict>()?.iter() {
-            let number = index.get_item(neighbour)?.ok_or_else(|| PyTypeError::new_err("a neighbour is not a node"))?;
-            let v: u32 = number.extract()?;
+        for_each(neighbours.cast::<PyDict>()?, plain, |neighbour, data| {
+            let v = numbers.of(neighbour)?;
             // As NetworkX does: an edge comes with the node that comes first.
             if v < u {
-                continue;
+                return Ok(());
             }
-            if multigraph {
-                for (key, data) in data.cast::<PyDict>()?.iter() {
-                    src.push(u);
-                    dst.push(v);
-                    keys.append(key)?;
-                    datas.append(data)?;
-                }
-            } else {
+            if !multigraph {
                 src.push(u);
                 dst.push(v);
+                weights.add(&data, weight)?;
+                return datas.append(data);
+            }
+            for (key, data) in data.cast::<PyDict>()?.iter() {
+                src.push(u);
+                dst.push(v);
+                weights.add(&data, weight)?;
+                keys.append(key)?;
                 datas.append(data)?;
             }
-        }
+            Ok(())
+        })?;
     }
-    Ok((PyArray1::from_vec(py, src), PyArray1::from_vec(py, dst), datas, multigraph.then_some(keys)))
+    let ends = (PyArray1::from_vec(py, src), PyArray1::from_vec(py, dst));
+    Ok((ends.0, ends.1, datas, multigraph.then_some(keys), weights.into_array(py)))
+}
+
+/// From nodes to their numbers.
+enum Numbering<'a, 'py> {
+    /// Nodes that are small integers: the number of each. Python's dictionary takes several times as long, as it must look
+    /// at an object in memory for every node that it compares.
+    Table(Vec<u32>),
+    Index(&'a Bound<'py, PyDict>),
+}
+
+impl<'a, 'py> Numbering<'a, 'py> {
+    fn new(index: &'a Bound<'py, PyDict>) -> Self {
+        let limit = 8 * index.len() + 1024;
+        let mut table = Vec::new();
+        for (number, (node, _)) in (0..).zip(index.iter()) {
+            match node.cast_exact::<PyInt>().ok().and_then(|node| node.extract::<usize>().ok()) {
+                Some(node) if node < limit => {
+                    table.resize(table.len().max(node + 1), u32::MAX);
+                    table[node] = number;
+                }
+                _ => return Self::Index(index),
+            }
+        }
+        Self::Table(table)
+    }
+
+    fn of(&self, node: Borrowed<'_, 'py, PyAny>) -> PyResult<u32> {
+        let found = match self {
+            Self::Table(table) => match node.extract::<usize>() {
+                Ok(node) => table.get(node).copied(),
+                // To Python, 1.0 is the node 1.
+                Err(_) => node.extract::<f64>().ok().and_then(|node| table.get(node as usize).copied()),
+            },
+            Self::Index(index) => index.get_item(node)?.map(|number| number.extract()).transpose()?,
+        };
+        found.filter(|&number| number != u32::MAX).ok_or_else(|| PyTypeError::new_err("a neighbour is not a node"))
+    }
+}
+
+fn is_text(node: &Bound<'_, PyAny>) -> bool {
+    node.is_exact_instance_of::<PyString>()
+}
+
+/// Calls `visit` with every key and value of a dictionary.
+///
+/// Half of the edges are seen for the second time and dropped without a look at their data. A reference to these would
+/// fetch them from memory, which takes longer than all else. So none is taken where the keys are `plain`, integers or strings:
+/// comparing those runs no code that could change the dictionary.
+#[allow(unsafe_code)]
+fn for_each<'py>(
+    dict: &Bound<'py, PyDict>,
+    plain: bool,
+    mut visit: impl FnMut(Borrowed<'_, 'py, PyAny>, Borrowed<'_, 'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let py = dict.py();
+    let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the dictionary is one, and is kept by the caller; the pointers are to living variables.
+    while unsafe { pyo3::ffi::PyDict_Next(dict.as_ptr(), &mut at, &mut key, &mut value) } != 0 {
+        // SAFETY: the dictionary keeps key and value while nothing changes it, which only the keys' own code could.
+        let (key, value) = unsafe { (Borrowed::from_ptr(py, key), Borrowed::from_ptr(py, value)) };
+        let _kept = (!plain).then(|| (key.to_owned(), value.to_owned()));
+        visit(key, value)?;
+    }
+    Ok(())
 }
 
 /// The weights of the edges with these data, 1 where there is none: int64 if all are integers, else float64. `None` where
@@ -61,38 +159,57 @@ pub(crate) fn nx_weights<'py>(
     datas: &Bound<'py, PyList>,
     weight: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let mut integers = Vec::with_capacity(datas.len());
-    let mut floats = Vec::new();
+    let mut weights = Numbers::default();
     for data in datas.iter() {
+        weights.add(&data, weight)?;
+    }
+    Ok(weights.into_array(py))
+}
+
+/// Numbers that are collected: integers until the first float comes, then floats.
+#[derive(Default)]
+struct Numbers {
+    integers: Vec<i64>,
+    floats: Vec<f64>,
+    /// Whether one came that neither holds exactly.
+    failed: bool,
+}
+
+impl Numbers {
+    /// The weight of that name among an edge's data.
+    fn add(&mut self, data: &Bound<'_, PyAny>, weight: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.failed {
+            return Ok(());
+        }
         let given = data.cast::<PyDict>()?.get_item(weight)?;
-        let number = match &given {
-            None => Number::Integer(1),
-            Some(given) => match number(given) {
-                Some(number) => number,
-                None => return Ok(None),
-            },
-        };
+        let number = given.as_ref().map_or(Some(Number::Integer(1)), number);
         match number {
-            Number::Integer(number) if floats.is_empty() => integers.push(number),
-            Number::Integer(number) if number.abs() <= EXACT => floats.push(number as f64),
-            Number::Float(number) => {
-                if floats.is_empty() {
-                    if integers.iter().any(|number: &i64| number.unsigned_abs() > EXACT as u64) {
-                        return Ok(None);
-                    }
-                    floats.reserve(datas.len());
-                    floats.extend(integers.iter().map(|&number| number as f64));
+            Some(Number::Integer(number)) if self.floats.is_empty() => self.integers.push(number),
+            Some(Number::Integer(number)) if is_exact(number) => self.floats.push(number as f64),
+            Some(Number::Float(number)) => {
+                if !self.integers.is_empty() {
+                    self.failed = !self.integers.iter().all(|&number| is_exact(number));
+                    self.floats.extend(self.integers.drain(..).map(|number| number as f64));
                 }
-                floats.push(number);
+                self.floats.push(number);
             }
-            Number::Integer(_) => return Ok(None),
+            _ => self.failed = true,
+        }
+        Ok(())
+    }
+
+    fn into_array(self, py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+        match self {
+            Self { failed: true, .. } => None,
+            Self { integers, floats, .. } if floats.is_empty() => Some(PyArray1::from_vec(py, integers).into_any()),
+            Self { floats, .. } => Some(PyArray1::from_vec(py, floats).into_any()),
         }
     }
-    Ok(Some(if floats.is_empty() {
-        PyArray1::from_vec(py, integers).into_any()
-    } else {
-        PyArray1::from_vec(py, floats).into_any()
-    }))
+}
+
+/// Whether a double holds the integer.
+fn is_exact(number: i64) -> bool {
+    number.unsigned_abs() <= EXACT
 }
 
 enum Number {
@@ -160,6 +277,7 @@ pub(crate) fn nx_tuples<'py>(
     keys: Option<&Bound<'py, PyList>>,
     datas: Option<&Bound<'py, PyList>>,
 ) -> PyResult<Bound<'py, PyList>> {
+    let _quiet = WithoutCollector::new(py);
     let (src, dst) = (src.as_slice()?, dst.as_slice()?);
     let tuples = PyList::empty(py);
     for &e in edges.as_slice()? {
@@ -189,6 +307,7 @@ pub(crate) fn nx_adjacency<'py>(
     datas: &Bound<'py, PyList>,
     keys: Option<&Bound<'py, PyList>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let _quiet = WithoutCollector::new(py);
     let (src, dst) = (src.as_slice()?, dst.as_slice()?);
     let adjacency = PyDict::new(py);
     let mut rows = Vec::with_capacity(nodes.len());

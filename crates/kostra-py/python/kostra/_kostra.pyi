@@ -96,8 +96,14 @@ def tree_of_rows(
     threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
 def nx_edges(
-    adjacency: dict[Any, Any], index: dict[Any, int], multigraph: bool
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], list[Any], list[Any] | None]: ...
+    adjacency: dict[Any, Any], index: dict[Any, int], multigraph: bool, weight: Any
+) -> tuple[
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    list[Any],
+    list[Any] | None,
+    NDArray[np.int64] | NDArray[np.float64] | None,
+]: ...
 def nx_weights(datas: list[Any], weight: Any) -> NDArray[np.int64] | NDArray[np.float64] | None: ...
 def nx_order(
     edges: NDArray[np.uint32], weights: NDArray[np.int64] | NDArray[np.float64], maximum: bool

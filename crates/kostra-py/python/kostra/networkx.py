@@ -30,7 +30,7 @@ class KostraGraph:
 
     __networkx_backend__ = "kostra"
 
-    def __init__(self, graph: nx.Graph) -> None:
+    def __init__(self, graph: nx.Graph, weight: Any = "weight") -> None:
         self.kind = graph.__class__
         self.graph = graph.graph
         self.node = graph._node
@@ -40,8 +40,9 @@ class KostraGraph:
         adjacency = _as_dicts(graph, self.multigraph)
         self.nodes = list(adjacency)
         index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
-        self.src, self.dst, self.datas, self.keys = _kostra.nx_edges(adjacency, index, self.multigraph)
-        self.weights: dict[Any, Any] = {}
+        found = _kostra.nx_edges(adjacency, index, self.multigraph, weight)
+        self.src, self.dst, self.datas, self.keys, weights = found
+        self.weights: dict[Any, Any] = {} if weights is None else {weight: weights}
 
     def is_directed(self) -> bool:
         return self.directed
@@ -141,9 +142,9 @@ def _nan(edge: tuple[Any, ...]) -> ValueError:
     return ValueError(f"NaN found as an edge weight. Edge {edge}")
 
 
-def convert_from_nx(graph: Any, **_: Any) -> KostraGraph:
+def convert_from_nx(graph: Any, edge_attrs: Any = None, **_: Any) -> KostraGraph:
     """A NetworkX graph as this backend's. All its attributes are at hand, so one conversion serves every call."""
-    return graph if isinstance(graph, KostraGraph) else KostraGraph(graph)
+    return graph if isinstance(graph, KostraGraph) else KostraGraph(graph, next(iter(edge_attrs or ["weight"])))
 
 
 def convert_to_nx(result: Any, **_: Any) -> Any:
