@@ -4,6 +4,7 @@
 
 mod arrays;
 mod arrow;
+mod cluster;
 mod csgraph;
 mod error;
 mod forest;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 mod _kostra {
     #[pymodule_export]
     use crate::arrow::columns;
+    #[pymodule_export]
+    use crate::cluster::{cut, linkage_matrix, point_tree};
     #[pymodule_export]
     use crate::csgraph::{expand_rows, tree_of_rows};
     #[pymodule_export]
