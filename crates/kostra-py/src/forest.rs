@@ -18,6 +18,8 @@ use crate::work::work;
 pub(crate) struct Forest {
     pub(crate) held: Arc<Held>,
     pub(crate) forest: kostra::Forest,
+    /// Where `held` has only the forest's edges: the forest with the edge ids of the whole graph.
+    pub(crate) whole: Option<kostra::Forest>,
     pub(crate) maximum: bool,
 }
 
@@ -37,7 +39,7 @@ impl Forest {
     #[allow(unsafe_code)]
     fn edges<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         // SAFETY: the forest is frozen, and its array lives as long as it does.
-        unsafe { view(slf.get().forest.edges(), slf.clone().into_any()) }
+        unsafe { view(slf.get().whole().edges(), slf.clone().into_any()) }
     }
 
     fn __len__(&self) -> usize {
@@ -63,7 +65,7 @@ impl Forest {
     /// XXH3-64 of the edge ids, as 16 hex digits.
     #[getter]
     fn digest(&self) -> String {
-        format!("{:016x}", self.forest.digest())
+        format!("{:016x}", self.whole().digest())
     }
 
     #[getter]
@@ -126,6 +128,11 @@ impl Forest {
 }
 
 impl Forest {
+    /// The forest with its edges' ids in the graph that was solved.
+    fn whole(&self) -> &kostra::Forest {
+        self.whole.as_ref().unwrap_or(&self.forest)
+    }
+
     fn part<'py>(
         &self,
         py: Python<'py>,

@@ -126,7 +126,24 @@ impl Graph {
         let held = self.0.clone();
         let forest =
             work(py, threads, progress, move |watch| kostra::solve(&held.graph, &run.watched_by(watch.clone())))?;
-        Ok(Forest { held: self.0.clone(), forest, maximum })
+        Ok(Forest { held: self.0.clone(), forest, whole: None, maximum })
+    }
+
+    /// Proves that these edges are the minimum (or maximum) forest; raises `ValueError` with the flaw.
+    #[pyo3(signature = (edges, maximum, threads=None, progress=None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        edges: &Bound<'_, PyAny>,
+        maximum: bool,
+        threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (held, edges) = (self.0.clone(), Ids::new(edges)?);
+        work(py, threads, progress, move |watch| {
+            let (edges, _owner) = edges.into_array()?;
+            kostra::verify(&held.graph, &edges, maximum, watch)
+        })
     }
 
     /// The device and the algorithm that `auto` stands for.

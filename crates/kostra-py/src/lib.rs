@@ -6,6 +6,7 @@ mod arrays;
 mod arrow;
 mod cluster;
 mod csgraph;
+mod cuda;
 mod error;
 mod forest;
 mod graph;
@@ -23,6 +24,8 @@ mod _kostra {
     use crate::cluster::{cut, linkage_matrix, point_tree};
     #[pymodule_export]
     use crate::csgraph::{expand_rows, tree_of_rows};
+    #[pymodule_export]
+    use crate::cuda::DeviceGraph;
     #[pymodule_export]
     use crate::forest::Forest;
     #[pymodule_export]

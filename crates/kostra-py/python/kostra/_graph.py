@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kostra import _arrays, _kostra, _progress
+from kostra import _arrays, _cuda, _kostra, _progress
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,7 +31,8 @@ class Graph:
 
     Parameters
     ----------
-    src, dst : the ends of the edges. Arrays of any integers, of NumPy or whatever NumPy takes. Or leave `dst` out and let
+    src, dst : the ends of the edges. Arrays of any integers, of NumPy or whatever NumPy takes. Arrays of CuPy, PyTorch and
+        others in a GPU's memory stay there, and the graph is solved there. Or leave `dst` out and let
         `src` be a table: an Arrow table, a DataFrame of pandas or Polars, a result of DuckDB, anything with
         `__arrow_c_stream__`. Its columns are found by name (src and dst, source and target, from and to, u and v), else
         the first two are taken.
@@ -50,7 +51,13 @@ class Graph:
     array([0, 2], dtype=uint32)
     """
 
-    __slots__ = ("_native", "_weight")
+    __slots__ = ("_device_arrays", "_native", "_weight")
+
+    _native: _kostra.Graph | _kostra.DeviceGraph
+    # On a GPU: the arrays there, which are the graph.
+    _device_arrays: list[Any] | None
+    # As it came, for the weights of a forest in the same type.
+    _weight: NDArray[Any] | None
 
     def __init__(
         self,
@@ -65,17 +72,20 @@ class Graph:
             if not _arrays.is_table(src):
                 raise ValueError("two arrays of vertex ids are wanted, or one table of edges")
             src, dst, weight = _arrays.edges_of(src, weight)
+        if any(_cuda.device_of(array) is not None for array in (src, dst, weight)):
+            self._native, self._device_arrays = _cuda.graph(src, dst, weight, vertices)
+            self._weight = None
+            return
         src, dst = _arrays.ids(src, "src"), _arrays.ids(dst, "dst")
         weight = None if weight is None else _arrays.column(weight, "weight")
         half = weight is not None and weight.dtype == np.float16
         self._native = _kostra.Graph(src, dst, weight.astype(np.float32) if half else weight, vertices, threads)
-        # As it came, for the weights of a forest in the same type.
-        self._weight: NDArray[Any] | None = weight
+        self._weight, self._device_arrays = weight, None
 
     @classmethod
     def _of(cls, native: _kostra.Graph) -> Graph:
         graph = cls.__new__(cls)
-        graph._native, graph._weight = native, native.weight
+        graph._native, graph._weight, graph._device_arrays = native, native.weight, None
         return graph
 
     @property
@@ -91,23 +101,34 @@ class Graph:
     @property
     def src(self) -> NDArray[np.uint32]:
         """The first end of every edge, read-only."""
-        return self._native.src
+        return self._on_host().src
 
     @property
     def dst(self) -> NDArray[np.uint32]:
         """The second end of every edge, read-only."""
-        return self._native.dst
+        return self._on_host().dst
 
     @property
     def weight(self) -> NDArray[Any] | None:
         """The weight of every edge; None where there are none and each weighs 1."""
-        return self._weight
+        return self._weight if self._device_arrays is None else self.to_cpu()._weight
 
     @property
     def names(self) -> list[str] | None:
         """The names of the vertices, where a file was read with ids="sparse"."""
-        names = self._native.names()
+        names = None if self._device_arrays else self._on_host().names()
         return None if names is None else [name.decode(errors="surrogateescape") for name in names]
+
+    def to_cpu(self) -> Graph:
+        """The graph with its arrays in the host's memory: itself, or a copy where they are on a GPU."""
+        if self._device_arrays is None:
+            return self
+        return Graph(*map(_cuda.to_numpy, self._device_arrays), vertices=self.vertex_count)
+
+    def _on_host(self) -> _kostra.Graph:
+        native = self.to_cpu()._native
+        assert isinstance(native, _kostra.Graph)
+        return native
 
     def minimum_spanning_forest(
         self,
@@ -128,20 +149,43 @@ class Graph:
         _log_solve(self, native, algorithm, device, start)
         return Forest(self, native)
 
+    def verify(self, edges: Any, *, maximum: bool = False, threads: int | None = None, progress: Any = None) -> bool:
+        """Proves that these edge ids are the minimum spanning forest, whoever found them.
+
+        Returns True; raises ValueError with the flaw otherwise.
+
+        >>> graph = kostra.Graph([0, 1, 2], [1, 2, 0], [1, 2, 3])
+        >>> graph.verify([0, 1])
+        True
+        >>> graph.verify([0, 2])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        ValueError: not the minimum forest: edge 2 (2 to 0, weight 3) is on the path between the ends of edge 1 ...
+        """
+        callback = _progress.callback(progress)
+        try:
+            self._on_host().verify(_arrays.ids(edges, "edges"), maximum, threads, callback)
+        finally:
+            _progress.finish(callback)
+        return True
+
     def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
         """Writes the graph in the format that the name says, compressed if it ends in .gz, .zst, .bz2 or .xz."""
         callback = _progress.callback(progress)
         try:
-            self._native.write(fspath(path), format, None, callback)
+            self._on_host().write(fspath(path), format, None, callback)
         finally:
             _progress.finish(callback)
 
     def __repr__(self) -> str:
         weights = "no" if self._weight is None else str(self._weight.dtype)
-        return f"<kostra.Graph: {self.vertex_count} vertices, {self.edge_count} edges, {weights} weights>"
+        if self._device_arrays:
+            weights = str(self._device_arrays[2].dtype).removeprefix("torch.") if self._device_arrays[2:] else "no"
+        where = " on a GPU" if self._device_arrays else ""
+        return f"<kostra.Graph: {self.vertex_count} vertices, {self.edge_count} edges, {weights} weights{where}>"
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.src, self.dst, self._weight, self.vertex_count)
+        return _rebuilt, (self.src, self.dst, self.weight, self.vertex_count)
 
 
 def _rebuilt(src: Any, dst: Any, weight: Any, vertices: int) -> Graph:
@@ -212,12 +256,7 @@ class Forest:
 
         Returns True; raises ValueError with the flaw otherwise.
         """
-        callback = _progress.callback(progress)
-        try:
-            self._native.verify(threads, callback)
-        finally:
-            _progress.finish(callback)
-        return True
+        return self.graph.verify(self.edges, maximum=self._native.maximum, threads=threads, progress=progress)
 
     def to_scipy(self) -> csr_array:
         """A SciPy array of shape (vertices, vertices) with the weights at [src, dst]; weights of zero are explicit.
@@ -278,6 +317,8 @@ class Forest:
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
         """Writes lines "u v weight edge_id" to .forest or .txt, or a graph in the format that the name says."""
+        if self.graph._device_arrays is not None:
+            raise ValueError("the graph is on a GPU; forest.graph.to_cpu().minimum_spanning_forest() can be written")
         callback = _progress.callback(progress)
         try:
             self._native.write(fspath(path), format, None, callback)

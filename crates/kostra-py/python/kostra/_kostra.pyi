@@ -40,6 +40,9 @@ class Graph:
         threads: int | None = None,
         progress: _Progress = None,
     ) -> Forest: ...
+    def verify(
+        self, edges: NDArray[Any], maximum: bool, threads: int | None = None, progress: _Progress = None
+    ) -> None: ...
     def resolve(self, algorithm: str, device: str) -> tuple[str, str]: ...
     def write(
         self,
@@ -48,6 +51,30 @@ class Graph:
         threads: int | None = None,
         progress: _Progress = None,
     ) -> None: ...
+
+@final
+class DeviceGraph:
+    def __new__(
+        cls,
+        owners: list[Any],
+        number: int,
+        edges: int,
+        arrays: tuple[tuple[int, str], tuple[int, str], tuple[int, str] | None],
+        vertices: int | None = None,
+    ) -> DeviceGraph: ...
+    @property
+    def vertices(self) -> int: ...
+    @property
+    def edges(self) -> int: ...
+    def solve(
+        self,
+        algorithm: str,
+        device: str,
+        maximum: bool,
+        threads: int | None = None,
+        progress: _Progress = None,
+    ) -> Forest: ...
+    def resolve(self, algorithm: str, device: str) -> tuple[str, str]: ...
 
 @final
 class Forest:
@@ -68,7 +95,8 @@ class Forest:
     def total_weight(self) -> int | float: ...
     @property
     def digest(self) -> str: ...
-    def verify(self, threads: int | None = None, progress: _Progress = None) -> None: ...
+    @property
+    def maximum(self) -> bool: ...
     def write(
         self,
         path: str | PathLike[str],
