@@ -99,11 +99,10 @@ impl Forest {
         Ok(PyArray1::from_vec(py, labels).into_any())
     }
 
-    /// Proves the forest minimum, or maximum if that was asked for; raises `ValueError` with the flaw.
-    #[pyo3(signature = (threads=None, progress=None))]
-    fn verify(&self, py: Python<'_>, threads: Option<usize>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let (held, forest, maximum) = (self.held.clone(), self.forest.clone(), self.maximum);
-        work(py, threads, progress, move |watch| kostra::verify(&held.graph, forest.edges(), maximum, watch))
+    /// Whether it is the maximum forest.
+    #[getter]
+    fn maximum(&self) -> bool {
+        self.maximum
     }
 
     /// Writes lines `u v weight edge_id`, or a graph in the format that the name says.

@@ -285,9 +285,7 @@ class Forest:
         forest = nx.Graph()
         forest.add_nodes_from(names)
         columns = (self.src.tolist(), self.dst.tolist(), self.weight.tolist(), self.edges.tolist())
-        forest.add_edges_from(
-            (names[u], names[v], {"weight": w, "edge": e}) for u, v, w, e in zip(*columns, strict=True)
-        )
+        forest.add_edges_from((names[u], names[v], {"weight": w, "edge": e}) for u, v, w, e in zip(*columns, strict=True))
         return forest
 
     def to_pandas(self) -> pd.DataFrame:

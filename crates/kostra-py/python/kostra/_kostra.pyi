@@ -7,6 +7,28 @@ from numpy.typing import NDArray
 
 _Progress = Callable[[str, int, int], Any] | None
 
+__all__ = [
+    "DeviceGraph",
+    "Forest",
+    "Graph",
+    "__version__",
+    "algorithms",
+    "columns",
+    "cut",
+    "devices",
+    "expand_rows",
+    "generate",
+    "linkage_matrix",
+    "nx_adjacency",
+    "nx_edges",
+    "nx_order",
+    "nx_tuples",
+    "nx_weights",
+    "point_tree",
+    "read",
+    "tree_of_rows",
+]
+
 __version__: str
 
 @final

@@ -44,7 +44,8 @@ def linkage(
     Parameters
     ----------
     data : points, an array of shape (n, dimensions); or a sparse square matrix of distances, as
-        `sklearn.neighbors.kneighbors_graph` makes it; or an edge list, `(src, dst, weight)`, a `kostra.Graph` or a forest; or an array of one dimension of all n (n - 1) / 2 distances, as SciPy's `pdist` makes it.
+        `sklearn.neighbors.kneighbors_graph` makes it; or an edge list, `(src, dst, weight)`, a `kostra.Graph` or a forest;
+        or an array of one dimension of all n (n - 1) / 2 distances, as SciPy's `pdist` makes it.
     metric : "euclidean", or "precomputed" where `data` is a dense square matrix of distances.
     vertices : how many there are in an edge list; by default the largest id + 1.
 

@@ -191,9 +191,7 @@ def kruskal_mst_edges(
     return _edges(G, minimum, weight, keys, data, ignore_nan, partition)
 
 
-def prim_mst_edges(
-    G: Any, minimum: bool, weight: Any = "weight", keys=True, data=True, ignore_nan=False
-) -> Iterator[Any]:
+def prim_mst_edges(G: Any, minimum: bool, weight: Any = "weight", keys=True, data=True, ignore_nan=False) -> Iterator[Any]:
     """The canonical forest, as `kruskal_mst_edges` returns it."""
     return _edges(G, minimum, weight, keys, data, ignore_nan)
 
