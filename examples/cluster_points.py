@@ -1,7 +1,7 @@
 """Clustering points that no centre could tell apart: three rings, one inside the other.
 
-    pip install kostra
-    python examples/cluster_points.py
+pip install kostra
+python examples/cluster_points.py
 """
 
 import numpy as np

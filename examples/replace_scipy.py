@@ -1,7 +1,7 @@
 """Replacing a SciPy call: the same matrix in, the same tree out, sooner.
 
-    pip install kostra scipy
-    python examples/replace_scipy.py [SPEC]
+pip install kostra scipy
+python examples/replace_scipy.py [SPEC]
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A road network drawn with its minimum spanning forest: the cheapest streets to clear so that all junctions are reached.
 
-    pip install kostra matplotlib
-    python examples/road_network.py [FILE]
+pip install kostra matplotlib
+python examples/road_network.py [FILE]
 """
 
 import sys
