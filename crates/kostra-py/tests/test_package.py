@@ -64,6 +64,13 @@ def test_stubs():
     assert done.returncode == 0, done.stdout
 
 
+def test_types():
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "-p", "kostra"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=pathlib.Path(kostra.__file__).parents[1])
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_typed_marker_is_installed():
     assert (pathlib.Path(kostra.__file__).parent / "py.typed").exists()
 

@@ -172,12 +172,12 @@ class SingleLinkage:
         self.n_connected_components_ = forest.tree_count
         self.children_ = self.linkage_[:, :2].astype(np.int64)
         self.distances_ = self.linkage_[:, 2]
-        shape = np.shape(X) if not isinstance(X, (tuple, Graph, Forest)) else ()
+        shape: tuple[int, ...] = () if isinstance(X, (tuple, Graph, Forest)) else np.shape(X)
         if len(shape) == 2:
             self.n_features_in_ = shape[1]
         within = n - forest.tree_count
-        if wanted is not None:
-            merges = min(n - wanted, within)
+        if threshold is None:
+            merges = min(n - (wanted or 1), within)
         else:
             merges = int(np.searchsorted(self.distances_[:within], threshold, side="left"))
         self.n_clusters_ = n - merges

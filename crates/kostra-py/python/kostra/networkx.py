@@ -163,7 +163,7 @@ def _multigraph(graph: KostraGraph) -> nx.Graph:
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    graph = args[0] if args else kwargs.get("G")
+    graph = args[0] if args else kwargs["G"]
     # What NetworkX's functions say of directed graphs themselves, they say; these say nothing.
     if name in ("kruskal_mst_edges", "prim_mst_edges", "boruvka_mst_edges") and graph.is_directed():
         return "the graph is directed"
