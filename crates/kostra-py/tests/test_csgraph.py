@@ -103,6 +103,14 @@ def test_the_same_on_graphs_that_take_all_threads():
         assert (matrix != before).nnz == 0
 
 
+def test_the_same_for_arrays_of_pydata():
+    sparse = pytest.importorskip("sparse")
+    dense = np.random.default_rng(1).integers(0, 4, (9, 9)).astype("f8")
+    for array in (sparse.COO.from_numpy(dense), sparse.GCXS.from_numpy(dense)):
+        ours, theirs = minimum_spanning_tree(array), scipys(array)
+        assert type(ours) is type(theirs) and (ours.todense() == theirs.todense()).all()
+
+
 @pytest.mark.parametrize("wrong", [np.zeros((2, 3)), np.zeros(3), sp.csr_array((2, 3)), sp.coo_array([1.0, 2.0])])
 def test_the_same_errors(wrong):
     with pytest.raises(Exception) as theirs:

@@ -50,9 +50,15 @@ class Torch:
         self.library = torch
 
     def put(self, array):
-        if array.dtype == np.uint32:
-            return self.library.from_numpy(array.view(np.int32)).cuda().view(self.library.uint32)
-        return self.library.from_numpy(array).cuda()
+        if array.dtype != np.uint32:
+            return self.library.from_numpy(array).cuda()
+        try:
+            tensor = self.library.from_numpy(array.view(np.int32)).cuda().view(self.library.uint32)
+            tensor.__cuda_array_interface__  # noqa: B018
+            return tensor
+        except (AttributeError, KeyError, TypeError, RuntimeError):
+            # Older versions of PyTorch have no such numbers.
+            return self.library.from_numpy(array.astype(np.int64)).cuda()
 
 
 def libraries():

@@ -198,3 +198,21 @@ fn largest(ids: &[u32]) -> u64 {
     let largest_of = |part: &[u32]| part.iter().fold(0, |largest, &id| largest.max(id));
     ids.par_chunks(1 << 14).map(largest_of).max().map_or(0, |largest| u64::from(largest) + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_vertices_is_found_where_none_is_given() {
+        let none: [u32; 0] = [];
+        assert_eq!(Graph::from_all_edges(&none, &none, Weights::Unit).unwrap().vertices(), 0);
+        let src: Vec<u32> = (0..100_000).collect();
+        let graph = Graph::from_all_edges(&src, vec![7; src.len()], Weights::Unit).unwrap();
+        assert_eq!((graph.vertices(), graph.edges()), (100_000, 100_000));
+        let last = Graph::from_all_edges(&[0], &[u32::MAX], Weights::Unit);
+        assert!(matches!(last, Err(Error::TooLarge { what: "vertices", count }) if count == 1 << 32));
+        assert!(matches!(Graph::from_all_edges(&[0], &none, Weights::Unit), Err(Error::Lengths { .. })));
+        assert!(matches!(Graph::from_all_edges(&[0], &[1], &[f32::NAN]), Err(Error::Nan { edge: 0 })));
+    }
+}

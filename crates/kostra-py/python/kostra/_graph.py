@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from os import PathLike, fspath
 from time import perf_counter
@@ -68,6 +69,8 @@ class Graph:
         vertices: int | None = None,
         threads: int | None = None,
     ) -> None:
+        if vertices is not None and vertices < 0:
+            raise ValueError(f"vertices must be 0 or more, not {vertices}")
         if dst is None:
             if not _arrays.is_table(src):
                 raise ValueError("two arrays of vertex ids are wanted, or one table of edges")
@@ -440,12 +443,10 @@ def devices() -> list[str]:
 
 
 def _logger() -> Any:
-    # Imported where somebody may listen: it takes longer than the rest of the package.
-    import sys
-
+    """The logger, where somebody listens to it; nobody does where logging was never imported."""
     logging = sys.modules.get("logging")
     logger = logging.getLogger("kostra") if logging else None
-    return logger if logger and logger.isEnabledFor(10) else None
+    return logger if logger and logger.isEnabledFor(logging.DEBUG) else None
 
 
 def _log_solve(graph: Graph, native: _kostra.Forest, algorithm: str, device: str, start: float) -> None:

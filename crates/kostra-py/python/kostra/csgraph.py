@@ -60,7 +60,16 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> csr_array | 
         if not np.isnan(data).any():
             raise
         found = _tree_with_nan(data, columns, offsets)
-    return type(matrix)(found, shape=matrix.shape)
+    tree = type(matrix)(found, shape=matrix.shape)
+    return _of_pydata(tree, csgraph) if type(csgraph).__module__.split(".")[0] == "sparse" else tree
+
+
+def _of_pydata(tree: Any, csgraph: Any) -> Any:
+    """The tree in the class of `csgraph`, an array of the package sparse, with its fill value."""
+    try:
+        return type(csgraph).from_scipy_sparse(tree, fill_value=csgraph.fill_value)
+    except TypeError:
+        return type(csgraph)(tree)
 
 
 def _tree_with_nan(data: Any, columns: Any, offsets: Any) -> tuple[Any, Any, Any]:
