@@ -444,7 +444,7 @@ def devices() -> list[str]:
 
 def _logger() -> Any:
     """The logger, where somebody listens to it; nobody does where logging was never imported."""
-    logging = sys.modules.get("logging")
+    logging: Any = sys.modules.get("logging")
     logger = logging.getLogger("kostra") if logging else None
     return logger if logger and logger.isEnabledFor(logging.DEBUG) else None
 
