@@ -57,7 +57,6 @@ pub(crate) enum AnyWeights {
     I64(Borrowed<i64>),
     F32(Borrowed<f32>),
     F64(Borrowed<f64>),
-    Bool(Borrowed<bool>),
     I8(Borrowed<i8>),
     I16(Borrowed<i16>),
     U8(Borrowed<u8>),
@@ -138,15 +137,15 @@ pub(crate) type Offset = Option<i128>;
 impl AnyWeights {
     /// An array of weights, of any type of numbers.
     pub(crate) fn new(array: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        use AnyWeights::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Unit};
+        use AnyWeights::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Unit};
         let Some(array) = array else { return Ok(Unit) };
-        first_of!(array, F64, F32, I64, U32, I32, U64, I16, U16, I8, U8, Bool);
+        first_of!(array, F64, F32, I64, U32, I32, U64, I16, U16, I8, U8);
         Err(PyValueError::new_err(format!("weights must be integers or floats, not {}", type_of(array))))
     }
 
     /// As the library takes them, with what keeps the memory of borrowed ones.
     pub(crate) fn into_weights(self) -> kostra::Result<(Weights<'static>, Option<Py<PyAny>>, Offset)> {
-        use AnyWeights::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Unit};
+        use AnyWeights::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Unit};
         let (weights, owner) = match self {
             Unit => (Weights::Unit, None),
             U32(w) => (w.slice.into(), Some(w.owner)),
@@ -154,7 +153,6 @@ impl AnyWeights {
             I64(w) => (w.slice.into(), Some(w.owner)),
             F32(w) => (w.slice.into(), Some(w.owner)),
             F64(w) => (w.slice.into(), Some(w.owner)),
-            Bool(w) => (Weights::U32(mapped(w.slice, u32::from)?), None),
             U8(w) => (Weights::U32(mapped(w.slice, u32::from)?), None),
             U16(w) => (Weights::U32(mapped(w.slice, u32::from)?), None),
             I8(w) => (Weights::I32(mapped(w.slice, i32::from)?), None),

@@ -151,7 +151,11 @@ fn weights((address, kind): Described) -> PyResult<DeviceWeights> {
         "i64" => WeightType::I64,
         "f32" => WeightType::F32,
         "f64" => WeightType::F64,
-        _ => return Err(PyValueError::new_err(format!("weights on a GPU must be u32, i32, i64, f32 or f64, not {kind}"))),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "weights on a GPU must be u32, i32, i64, f32 or f64, not {kind}"
+            )));
+        }
     };
     Ok(DeviceWeights { address, kind })
 }

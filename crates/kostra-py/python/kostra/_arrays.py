@@ -41,6 +41,13 @@ def ids(values: Any, what: str) -> np.ndarray:
     return array if len(array) else np.empty(0, np.uint32)
 
 
+def native(weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights of the two types that Rust has not: halves are widened, truth values are bytes."""
+    if weight is None or weight.dtype not in (np.float16, np.bool_):
+        return weight
+    return weight.view(np.uint8) if weight.dtype == np.bool_ else weight.astype(np.float32)
+
+
 def is_table(values: Any) -> bool:
     """Whether this has columns rather than being one."""
     return not isinstance(values, np.ndarray) and (

@@ -81,8 +81,7 @@ class Graph:
             return
         src, dst = _arrays.ids(src, "src"), _arrays.ids(dst, "dst")
         weight = None if weight is None else _arrays.column(weight, "weight")
-        half = weight is not None and weight.dtype == np.float16
-        self._native = _kostra.Graph(src, dst, weight.astype(np.float32) if half else weight, vertices, threads)
+        self._native = _kostra.Graph(src, dst, _arrays.native(weight), vertices, threads)
         self._weight, self._device_arrays = weight, None
 
     @classmethod
