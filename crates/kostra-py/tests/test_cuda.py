@@ -224,6 +224,8 @@ def test_errors():
             kostra.minimum_spanning_forest(ids, more, device="cuda:7")
         with raises(ValueError, "CPU only"):
             kostra.minimum_spanning_forest(ids, more, algorithm="prim")
+        with raises(ValueError, "use kostra or ecl"):
+            kostra.minimum_spanning_forest(ids, more, algorithm="vineet")
         assert len(kostra.minimum_spanning_forest(ids, more, device="cuda:0")) == 3
 
 

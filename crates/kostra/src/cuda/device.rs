@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::mix::{below, mix};
-use crate::run::Run;
+use crate::run::{Algorithm, Run};
 use crate::weight::{AnyKeys, Weights};
 
 /// The type of vertex ids.
@@ -161,6 +161,13 @@ impl DeviceGraph {
     /// Finds the forest and fetches it.
     pub fn solve(&mut self, run: &Run) -> Result<Found> {
         run.watch().check()?;
+        let algorithm = super::resolve(run)?;
+        if !matches!(algorithm, Algorithm::Kostra | Algorithm::Ecl) {
+            return Err(Error::Algorithm {
+                name: algorithm.name().into(),
+                what: "it needs adjacency lists, which arrays on a GPU do not come with; use kostra or ecl".into(),
+            });
+        }
         let gpu = &self.gpu;
         let solved = match &mut self.any {
             _ if self.edges == 0 => None,
@@ -261,7 +268,8 @@ fn solver<K: DeviceKey>(
 ) -> Result<Solver<K>> {
     let count = edges as u64;
     let keys = match weights {
-        None => gpu.stream.alloc_zeros::<K>(edges.max(1))?,
+        _ if edges == 0 => gpu.room(0)?,
+        None => gpu.stream.alloc_zeros::<K>(edges)?,
         Some(DeviceWeights { address: from, kind }) => {
             let keys = gpu.room::<K>(edges)?;
             if let Some(infinity) = kind.infinity() {
