@@ -25,6 +25,7 @@ def test_arrow():
     assert solved(table()) == WANTED
     assert solved(table("source", "target", "cost")) == WANTED
     assert solved(table("x", "y", "z")) == WANTED
+    assert solved(table("u", "v", "minutes").select(["minutes", "u", "v"])) == WANTED
     assert solved(table("x", "y", "z"), weight="z") == WANTED
     assert solved(table().select(["weight", "dst", "src"])) == WANTED
     assert solved(table().to_reader(max_chunksize=7)) == WANTED
@@ -72,6 +73,8 @@ def test_wrong_tables():
         solved(pa.table({"src": [1]}))
     with pytest.raises(ValueError, match="no column 'cost'"):
         solved(table(), weight="cost")
+    with pytest.raises(ValueError, match="which column holds the weights"):
+        solved(table(weight="minutes").append_column("lanes", [SRC]))
     with pytest.raises(ValueError, match="no value in row 1"):
         solved(pa.table({"src": [0, None], "dst": [1, 2]}))
     with pytest.raises(ValueError, match="holds no numbers"):

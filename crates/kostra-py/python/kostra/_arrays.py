@@ -58,8 +58,8 @@ def is_table(values: Any) -> bool:
 def edges_of(table: Any, weight: Any) -> tuple[Any, Any, Any]:
     """The columns of a table that hold the ends and the weights of edges.
 
-    By name where the names tell (src, dst and weight, or the like), else by position: the first two and, if there is a
-    third, that. `weight` may name the column, or be an array of its own.
+    By name where the names tell (src, dst and weight, or the like), else by position: the first two, and the one that is
+    left of three. `weight` may name the column, or be an array of its own.
     """
     columns = _columns(table)
     names = [name.lower() for name in columns]
@@ -77,8 +77,10 @@ def edges_of(table: Any, weight: Any) -> tuple[Any, Any, Any]:
         weight = columns[weight]
     elif weight is None:
         at = next((names.index(name) for name in _WEIGHTS if name in names), None)
-        if at is None and not pair and len(names) == 3:
-            at = 2
+        if at is None and len(names) == 3:
+            (at,) = {0, 1, 2} - set(ends)
+        if at is None and len(names) > 3:
+            raise ValueError(f"which column holds the weights? weight= names it; there are {', '.join(columns)}")
         weight = None if at is None else arrays[at]
     for array in (arrays[ends[0]], arrays[ends[1]], weight):
         if isinstance(array, str):

@@ -38,7 +38,7 @@ class Graph:
         `__arrow_c_stream__`. Its columns are found by name (src and dst, source and target, from and to, u and v), else
         the first two are taken.
     weight : an array of integers or floats; the name of a table's column; or None: a table's column weight (or w, distance,
-        length, cost, or the third of three), else every edge weighs 1. NaN is refused.
+        length, cost), or the one that is left of three; else every edge weighs 1. NaN is refused.
     vertices : how many there are; by default the largest id + 1.
 
     Examples

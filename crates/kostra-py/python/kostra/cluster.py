@@ -52,7 +52,7 @@ def linkage(
     Notes
     -----
     For points the tree is found on a k-d tree: the nearest-neighbour graph, extended by exactly the neighbours that it
-    lacks. It is exact. With many dimensions (about twenty) this takes as long as looking at all pairs.
+    lacks. It is exact. The more dimensions, the less is gained over looking at all pairs.
     """
     return _kostra.linkage_matrix(forest_of(data, metric, vertices=vertices, threads=threads, progress=progress)._native)
 
