@@ -32,6 +32,39 @@ template <typename K> __device__ void gather_keys(const K *keys, const u32 *edge
 KERNELS(u32)
 KERNELS(u64)
 
+// Vertex ids of any type as 32-bit ones. What was seen: the first edge with an id that is not below `limit`, and the largest id
+// + 1 of the others.
+template <typename T> __device__ void take_ids(const T *from, u32 *ids, u64 count, u64 limit, u64 *first_wrong, u64 *largest) {
+    u64 step = (u64)gridDim.x * blockDim.x, above = 0;
+    for (u64 e = (u64)blockIdx.x * blockDim.x + threadIdx.x; e < count; e += step) {
+        // Negative ids become larger than any limit.
+        u64 id = (u64)(long long)from[e];
+        ids[e] = (u32)id;
+        if (id >= limit) atomicMin(first_wrong, e);
+        else above = max(above, id + 1);
+    }
+    if (above) atomicMax(largest, above);
+}
+
+#define TAKE_IDS(NAME, T)                                                                                              \
+    extern "C" __global__ void take_ids_##NAME(const T *from, u32 *ids, u64 count, u64 limit, u64 *wrong, u64 *largest) { \
+        take_ids(from, ids, count, limit, wrong, largest);                                                             \
+    }
+TAKE_IDS(u32, u32)
+TAKE_IDS(i32, int)
+TAKE_IDS(u64, u64)
+TAKE_IDS(i64, long long)
+
+// The first float that is not a number: its bits but the sign are above infinity's.
+template <typename K> __device__ void find_nan(const K *bits, K infinity, u64 count, u64 *first_wrong) {
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 e = (u64)blockIdx.x * blockDim.x + threadIdx.x; e < count; e += step)
+        if ((K)(bits[e] << 1) > (K)(infinity << 1)) atomicMin(first_wrong, e);
+}
+
+extern "C" __global__ void find_nan_u32(const u32 *bits, u32 infinity, u64 count, u64 *wrong) { find_nan(bits, infinity, count, wrong); }
+extern "C" __global__ void find_nan_u64(const u64 *bits, u64 infinity, u64 count, u64 *wrong) { find_nan(bits, infinity, count, wrong); }
+
 // Sets the bit of every edge in a list with gaps.
 extern "C" __global__ void mark(const u32 *chosen, u64 count, u32 *bits) {
     u64 step = (u64)gridDim.x * blockDim.x;

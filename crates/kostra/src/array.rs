@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use memmap2::Mmap;
 
 use crate::buffer::Buffer;
+use crate::error::Result;
 
 /// An array of a graph: owned, borrowed from the caller, or read in place from a mapped file.
 pub struct Array<'a, T>(Storage<'a, T>);
@@ -26,6 +27,15 @@ impl<T: Pod> Array<'_, T> {
         let end = start.checked_add(len.checked_mul(size_of::<T>())?)?;
         bytemuck::try_cast_slice::<u8, T>(file.get(start..end)?).ok()?;
         Some(Self(Storage::Mapped { file: Arc::clone(file), start, end, item: PhantomData }))
+    }
+}
+
+impl<T: Pod> Array<'_, T> {
+    /// An array of `len` items that `fill` writes over zeros; a large one in huge pages, where the system has them.
+    pub fn filled(len: usize, fill: impl FnOnce(&mut [T])) -> Result<Self> {
+        let mut items = Buffer::zeroed(len)?;
+        fill(&mut items);
+        Ok(items.into())
     }
 }
 

@@ -59,6 +59,19 @@ impl Forest {
         Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
     }
 
+    /// A forest whose graph is elsewhere: ascending edges, and their weight.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn from_parts(
+        vertices: usize,
+        edges: impl Into<Array<'static, u32>>,
+        weight: Total,
+        stats: Option<Stats>,
+    ) -> Self {
+        let edges = Arc::new(edges.into());
+        debug_assert!(edges.is_sorted());
+        Self { edges, vertices, weight, digest: OnceLock::new(), stats }
+    }
+
     /// The forest of the edges whose mark is 1; the others' are 0.
     pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Result<Self> {
         let block = block(marks.len()).next_multiple_of(64);

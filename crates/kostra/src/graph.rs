@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use crate::array::Array;
 use crate::csr::Csr;
 use crate::error::{Error, Result};
@@ -45,13 +47,7 @@ impl<'a> Graph<'a> {
         weights: impl Into<Weights<'a>>,
     ) -> Result<Self> {
         let (src, dst, weights) = (src.into(), dst.into(), weights.into());
-        let edges = src.len();
-        if dst.len() != edges || weights.count().is_some_and(|count| count != edges) {
-            return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.count().unwrap_or(edges) });
-        }
-        if edges > u32::MAX as usize {
-            return Err(Error::TooLarge { what: "edges", count: edges as u64 });
-        }
+        check_lengths(&src, &dst, &weights)?;
         let Ok(n) = u32::try_from(vertices) else {
             return Err(Error::TooLarge { what: "vertices", count: vertices as u64 });
         };
@@ -63,14 +59,34 @@ impl<'a> Graph<'a> {
                 vertices: n.into(),
             });
         }
-        if let Some(edge) = weights.first_nan() {
-            return Err(Error::Nan { edge: edge as u64 });
-        }
+        check_weights(&weights)?;
         Ok(Self { vertices: n, src, dst, weights, names: None, csr: OnceLock::new() })
     }
 
+    /// The same with as many vertices as the edges name: the largest id + 1, none without edges.
+    ///
+    /// ```
+    /// let graph = kostra::Graph::from_all_edges(&[0, 1], &[1, 7], kostra::Weights::Unit)?;
+    /// assert_eq!(graph.vertices(), 8);
+    /// # Ok::<(), kostra::Error>(())
+    /// ```
+    pub fn from_all_edges(
+        src: impl Into<Array<'a, u32>>,
+        dst: impl Into<Array<'a, u32>>,
+        weights: impl Into<Weights<'a>>,
+    ) -> Result<Self> {
+        let (src, dst, weights) = (src.into(), dst.into(), weights.into());
+        check_lengths(&src, &dst, &weights)?;
+        let vertices = largest(&src).max(largest(&dst));
+        let Ok(vertices) = u32::try_from(vertices) else {
+            return Err(Error::TooLarge { what: "vertices", count: vertices });
+        };
+        check_weights(&weights)?;
+        Ok(Self::from_proved_edges(vertices, src, dst, weights))
+    }
+
     /// The same without the checks, for a reader that has proved what [`from_edges`](Self::from_edges) would look for: as
-    /// many targets as sources (and weights, if any), fewer than 2^32, each below `vertices`, and integer weights.
+    /// many targets as sources (and weights, if any), fewer than 2^32, each below `vertices`, and no weight NaN.
     pub(crate) fn from_proved_edges(
         vertices: u32,
         src: Array<'a, u32>,
@@ -129,7 +145,6 @@ impl<'a> Graph<'a> {
     /// The graph of these edges only, with new ids in the order given.
     #[cfg(feature = "cuda")]
     pub(crate) fn with_edges(&self, edges: &[u32]) -> Graph<'static> {
-        use rayon::prelude::*;
         fn pick<T: Copy + Send + Sync>(edges: &[u32], items: &[T]) -> Vec<T> {
             edges.par_iter().map(|&e| items[e as usize]).collect()
         }
@@ -157,5 +172,47 @@ impl<'a> Graph<'a> {
     /// The adjacency lists, without self-loops: built in parallel on first use, then kept.
     pub fn csr(&self) -> &Csr {
         self.csr.get_or_init(|| Csr::new(self, false))
+    }
+}
+
+fn check_lengths(src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
+    let edges = src.len();
+    if dst.len() != edges || weights.count().is_some_and(|count| count != edges) {
+        return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.count().unwrap_or(edges) });
+    }
+    if edges > u32::MAX as usize {
+        return Err(Error::TooLarge { what: "edges", count: edges as u64 });
+    }
+    Ok(())
+}
+
+fn check_weights(weights: &Weights) -> Result<()> {
+    match weights.first_nan() {
+        Some(edge) => Err(Error::Nan { edge: edge as u64 }),
+        None => Ok(()),
+    }
+}
+
+/// The largest id + 1; 0 where there are none.
+fn largest(ids: &[u32]) -> u64 {
+    let largest_of = |part: &[u32]| part.iter().fold(0, |largest, &id| largest.max(id));
+    ids.par_chunks(1 << 14).map(largest_of).max().map_or(0, |largest| u64::from(largest) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_vertices_is_found_where_none_is_given() {
+        let none: [u32; 0] = [];
+        assert_eq!(Graph::from_all_edges(&none, &none, Weights::Unit).unwrap().vertices(), 0);
+        let src: Vec<u32> = (0..100_000).collect();
+        let graph = Graph::from_all_edges(&src, vec![7; src.len()], Weights::Unit).unwrap();
+        assert_eq!((graph.vertices(), graph.edges()), (100_000, 100_000));
+        let last = Graph::from_all_edges(&[0], &[u32::MAX], Weights::Unit);
+        assert!(matches!(last, Err(Error::TooLarge { what: "vertices", count }) if count == 1 << 32));
+        assert!(matches!(Graph::from_all_edges(&[0], &none, Weights::Unit), Err(Error::Lengths { .. })));
+        assert!(matches!(Graph::from_all_edges(&[0], &[1], &[f32::NAN]), Err(Error::Nan { edge: 0 })));
     }
 }

@@ -254,7 +254,10 @@ pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
 
 /// The kernels mark roots with the highest bit of a vertex.
 pub(super) fn check_size(graph: &Graph) -> Result<()> {
-    let n = graph.vertices();
+    check_vertices(graph.vertices())
+}
+
+pub(super) fn check_vertices(n: usize) -> Result<()> {
     if n <= MOST_VERTICES {
         return Ok(());
     }

@@ -1,7 +1,8 @@
 //! The algorithms on NVIDIA GPUs, one per file, twins of [`cpu`](crate::cpu) by name.
 //!
 //! [`solve`](crate::solve) with [`Device::cuda`](crate::Device::cuda) goes from the caller's arrays to the forest. A graph
-//! that is solved several times is better kept on the GPU: [`Resident`].
+//! that is solved several times is better kept on the GPU: [`Resident`]. One whose arrays are there already need not leave it:
+//! [`DeviceGraph`].
 //!
 //! Nothing here needs the CUDA toolkit: kernels are shipped as PTX, and the driver is looked for when it is first used.
 
@@ -11,6 +12,7 @@ use crate::graph::Graph;
 use crate::run::{Algorithm, Run};
 
 mod contract;
+mod device;
 mod ecl;
 mod gpu;
 mod kostra;
@@ -21,6 +23,7 @@ mod strut;
 mod uminho;
 mod vineet;
 
+pub use device::{DeviceGraph, DeviceIds, DeviceWeights, Found, IdType, WeightType};
 pub(crate) use gpu::check;
 pub use gpu::{Gpu, Info, devices};
 pub use resident::Resident;

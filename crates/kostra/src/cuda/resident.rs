@@ -20,7 +20,7 @@ use crate::weight::{AnyKeys, Key, Keys};
 const ARCS: usize = u32::MAX as usize;
 
 /// Keys that are looked at to find a small one.
-const SAMPLES: u64 = 1024;
+pub(super) const SAMPLES: u64 = 1024;
 
 /// Blocks that collect edge ids; each has a thread for every block before it.
 const COLLECTORS: u32 = 512;
@@ -51,7 +51,7 @@ pub(super) fn address<T>(gpu: &Gpu, array: &CudaSlice<T>) -> sys::CUdeviceptr {
 /// How the bits of weights become keys.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Map<K>([K; 4]);
+pub(super) struct Map<K>(pub(super) [K; 4]);
 
 // SAFETY: four keys, as in the kernel's struct.
 #[allow(unsafe_code)]
@@ -65,8 +65,8 @@ pub(super) struct Edges<K> {
     pub(super) dst: CudaSlice<u32>,
     pub(super) keys: CudaSlice<K>,
     /// Of the keys that were looked at.
-    smallest: K,
-    largest: K,
+    pub(super) smallest: K,
+    pub(super) largest: K,
 }
 
 impl<K: DeviceKey> Edges<K> {
@@ -299,10 +299,15 @@ impl<K: DeviceKey> Solver<K> {
         let edges = Edges::room(gpu, graph, keys)?;
         edges.send(gpu, graph, keys, graph.edges().max(1), |_, _| Ok(()))?;
         let rows = Rows::send(gpu, graph, &edges)?;
-        Ok(Self { edges, rows, scratch: None, ecl: None, chosen: None })
+        Ok(Self { rows, ..Self::of_edges(edges) })
     }
 
-    fn solve(&mut self, gpu: &Gpu, run: &Run) -> Result<Solved> {
+    /// Without rows.
+    pub(super) fn of_edges(edges: Edges<K>) -> Self {
+        Self { edges, rows: None, scratch: None, ecl: None, chosen: None }
+    }
+
+    pub(super) fn solve(&mut self, gpu: &Gpu, run: &Run) -> Result<Solved> {
         match super::resolve(run)? {
             Algorithm::Ecl => ecl::solve(gpu, self, run),
             Algorithm::Vineet => vineet::solve(gpu, self, run),
