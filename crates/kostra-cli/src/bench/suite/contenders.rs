@@ -66,8 +66,8 @@ impl<'a> Field<'a> {
                     continue;
                 }
                 let is_gpu = matches!(device, Device::Cuda(_));
-                // A GPU needs no threads but those that copy.
-                let counts = if is_gpu { &counts[counts.len().saturating_sub(1)..] } else { &counts[..] };
+                // A GPU needs no threads but those that copy: all there are, so that it is one contender on all graphs.
+                let counts = if is_gpu { &[self.cores][..] } else { &counts[..] };
                 let also_end_to_end = is_gpu && self.content.end_to_end.contains(&choice.text);
                 for &threads in counts {
                     for end_to_end in [false, true].into_iter().take(1 + usize::from(also_end_to_end)) {
