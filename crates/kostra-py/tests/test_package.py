@@ -67,7 +67,7 @@ def test_stubs():
 def test_types():
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "-p", "kostra"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=pathlib.Path(kostra.__file__).parents[1])
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "crates" / "kostra-py" / "python")
     assert done.returncode == 0, done.stdout
 
 
