@@ -1,5 +1,5 @@
 // Kernels that the papers' algorithms share: lists of arcs, their order, and the graph that a round leaves
-// (see src/cuda/contract.rs).
+// (see src/cuda/contract).
 #include "contract/group.cuh"
 #include "contract/split.cuh"
 
