@@ -20,6 +20,7 @@ pub(in crate::cuda) struct Arc([u32; 4]);
 // SAFETY: four integers, as uint4 in the kernels.
 #[allow(unsafe_code)]
 unsafe impl DeviceRepr for Arc {}
+
 /// The arcs of a graph.
 pub(in crate::cuda) struct Arcs<'a> {
     pub(super) gpu: &'a Gpu,
