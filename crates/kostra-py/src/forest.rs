@@ -6,7 +6,6 @@ use std::sync::Arc;
 use kostra::io::{WriteOptions, write_forest};
 use kostra::{Total, Weights};
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{gather, view};
@@ -115,9 +114,7 @@ impl Forest {
         threads: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        if self.held.offset.is_some() {
-            return Err(PyValueError::new_err("weights of 2^63 and more cannot be written to a file"));
-        }
+        self.held.check_writable()?;
         let (held, forest) = (self.held.clone(), self.forest.clone());
         work(py, threads, progress, move |watch| {
             let options = WriteOptions { format, watch: watch.clone(), ..WriteOptions::default() };

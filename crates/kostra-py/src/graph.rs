@@ -27,6 +27,16 @@ impl From<kostra::Graph<'static>> for Held {
     }
 }
 
+impl Held {
+    /// Fails where weights are not what the library holds, but moved by an offset.
+    pub(crate) fn check_writable(&self) -> PyResult<()> {
+        match self.offset {
+            Some(_) => Err(PyValueError::new_err("weights of 2^63 and more cannot be written to a file")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// An undirected multigraph as arrays.
 #[pyclass(frozen, module = "kostra._kostra")]
 pub(crate) struct Graph(pub(crate) Arc<Held>);
@@ -163,9 +173,7 @@ impl Graph {
         threads: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        if self.0.offset.is_some() {
-            return Err(PyValueError::new_err("weights of 2^63 and more cannot be written to a file"));
-        }
+        self.0.check_writable()?;
         let held = self.0.clone();
         work(py, threads, progress, move |watch| {
             write_with(&held.graph, path, &WriteOptions { format, watch: watch.clone(), ..WriteOptions::default() })

@@ -43,7 +43,7 @@ def test_lazy_modules():
         kostra.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["", "._graph", "._arrays", ".csgraph", ".cluster", ".networkx"])
+@pytest.mark.parametrize("name", ["", "._forest", "._graph", "._arrays", ".csgraph", ".cluster", ".networkx"])
 def test_examples_in_docstrings(name):
     module = importlib.import_module(f"kostra{name}")
     failed, tried = doctest.testmod(module, extraglobs={"kostra": kostra}, optionflags=FLAGS)

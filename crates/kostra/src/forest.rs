@@ -53,23 +53,15 @@ impl Forest {
 
     /// The same for edges that are known to be in ascending order.
     pub(crate) fn from_sorted(graph: &Graph, edges: impl Into<Array<'static, u32>>, stats: Option<Stats>) -> Self {
-        let edges = Arc::new(edges.into());
-        debug_assert!(edges.is_sorted());
+        let edges = edges.into();
         let weight = graph.weights().total(&edges);
-        Self { edges, vertices: graph.vertices(), weight, digest: OnceLock::new(), stats }
+        Self::from_parts(graph.vertices(), edges, weight, stats)
     }
 
     /// A forest whose graph is elsewhere: ascending edges, and their weight.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn from_parts(
-        vertices: usize,
-        edges: impl Into<Array<'static, u32>>,
-        weight: Total,
-        stats: Option<Stats>,
-    ) -> Self {
-        let edges = Arc::new(edges.into());
+    pub(crate) fn from_parts(vertices: usize, edges: Array<'static, u32>, weight: Total, stats: Option<Stats>) -> Self {
         debug_assert!(edges.is_sorted());
-        Self { edges, vertices, weight, digest: OnceLock::new(), stats }
+        Self { edges: Arc::new(edges), vertices, weight, digest: OnceLock::new(), stats }
     }
 
     /// The forest of the edges whose mark is 1; the others' are 0.

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kostra._forest import Forest
 from kostra._graph import (
-    Forest,
     Graph,
     algorithms,
     devices,

@@ -1,26 +1,18 @@
-"""Graphs and their forests."""
+"""Graphs, and the functions that make and solve them."""
 
 from __future__ import annotations
 
-import sys
-from functools import cached_property
 from os import PathLike, fspath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kostra import _arrays, _cuda, _kostra, _progress
+from kostra import _arrays, _cuda, _kostra, _log, _progress
+from kostra._forest import Forest
 
 if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
-    import pyarrow as pa
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
-
-# The types of weights that the library has.
-_NATIVE = tuple(map(np.dtype, ("u4", "i4", "i8", "f4", "f8")))
 
 
 class Graph:
@@ -142,13 +134,10 @@ class Graph:
         progress: Any = None,
     ) -> Forest:
         """The forest; see `kostra.minimum_spanning_forest`."""
-        callback = _progress.callback(progress)
         start = perf_counter()
-        try:
+        with _progress.watching(progress) as callback:
             native = self._native.solve(algorithm, device, maximum, threads, callback)
-        finally:
-            _progress.finish(callback)
-        _log_solve(self, native, algorithm, device, start)
+        _log.solve(self, native, algorithm, device, start)
         return Forest(self, native)
 
     def verify(self, edges: Any, *, maximum: bool = False, threads: int | None = None, progress: Any = None) -> bool:
@@ -164,20 +153,14 @@ class Graph:
             ...
         ValueError: not the minimum forest: edge 2 (2 to 0, weight 3) is on the path between the ends of edge 1 ...
         """
-        callback = _progress.callback(progress)
-        try:
+        with _progress.watching(progress) as callback:
             self._on_host().verify(_arrays.ids(edges, "edges"), maximum, threads, callback)
-        finally:
-            _progress.finish(callback)
         return True
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
         """Writes the graph in the format that the name says, compressed if it ends in .gz, .zst, .bz2 or .xz."""
-        callback = _progress.callback(progress)
-        try:
+        with _progress.watching(progress) as callback:
             self._on_host().write(fspath(path), format, None, callback)
-        finally:
-            _progress.finish(callback)
 
     def __repr__(self) -> str:
         weights = "no" if self._weight is None else str(self._weight.dtype)
@@ -192,146 +175,6 @@ class Graph:
 
 def _rebuilt(src: Any, dst: Any, weight: Any, vertices: int) -> Graph:
     return Graph(src, dst, weight, vertices=vertices)
-
-
-class Forest:
-    """A spanning forest: ascending edge ids, with what follows from them. Arrays are made when they are asked for.
-
-    >>> forest = kostra.minimum_spanning_forest([0, 1, 2, 2], [1, 2, 0, 3], [5, 0, 5, 7], vertices=6)
-    >>> forest
-    <kostra.Forest: 3 edges in 3 trees, weight 12>
-    >>> forest.labels
-    array([0, 0, 0, 0, 1, 2], dtype=uint32)
-    >>> [a.tolist() for a in (forest.src, forest.dst, forest.weight)]
-    [[0, 1, 2], [1, 2, 3], [5, 0, 7]]
-    """
-
-    def __init__(self, graph: Graph, native: _kostra.Forest) -> None:
-        self.graph = graph
-        self._native = native
-
-    @cached_property
-    def edges(self) -> NDArray[np.uint32]:
-        """The ids of the forest's edges, ascending: their positions in the graph's arrays."""
-        return self._native.edges
-
-    @cached_property
-    def src(self) -> NDArray[np.uint32]:
-        """The first end of every edge of the forest."""
-        return self._native.src
-
-    @cached_property
-    def dst(self) -> NDArray[np.uint32]:
-        """The second end of every edge of the forest."""
-        return self._native.dst
-
-    @cached_property
-    def weight(self) -> NDArray[Any]:
-        """The weight of every edge of the forest, in the type it came in; ones where the graph has no weights."""
-        weight = self.graph._weight
-        if weight is None or weight.dtype in _NATIVE:
-            return self._native.weight
-        return weight.take(self.edges)
-
-    @property
-    def total_weight(self) -> int | float:
-        """The sum of the weights: exact for integers; for floats added in edge-id order."""
-        return self._native.total_weight
-
-    @property
-    def tree_count(self) -> int:
-        """The number of trees; a vertex without edges is a tree of its own."""
-        return self._native.tree_count
-
-    @cached_property
-    def labels(self) -> NDArray[np.uint32]:
-        """The tree of every vertex; trees are numbered from 0 by their smallest vertex."""
-        return self._native.labels
-
-    @property
-    def digest(self) -> str:
-        """A hash of the edge ids, as the program prints it: equal digests mean equal forests of one graph."""
-        return self._native.digest
-
-    def verify(self, *, threads: int | None = None, progress: Any = None) -> bool:
-        """Proves that the forest is the minimum (or maximum) one, by another algorithm than any that solves.
-
-        Returns True; raises ValueError with the flaw otherwise.
-        """
-        return self.graph.verify(self.edges, maximum=self._native.maximum, threads=threads, progress=progress)
-
-    def to_scipy(self) -> csr_array:
-        """A SciPy array of shape (vertices, vertices) with the weights at [src, dst]; weights of zero are explicit.
-
-        >>> print(kostra.minimum_spanning_forest([0, 1], [1, 2], [5, 0]).to_scipy().toarray())
-        [[0 5 0]
-         [0 0 0]
-         [0 0 0]]
-        """
-        from scipy.sparse import coo_array
-
-        n = self.graph.vertex_count
-        kind = np.int32 if n < 2**31 else np.int64
-        ends = (self.src.astype(kind), self.dst.astype(kind))
-        return coo_array((self.weight, ends), shape=(n, n)).tocsr()
-
-    def to_networkx(self) -> nx.Graph:
-        """A NetworkX graph of all vertices and the forest's edges, with `weight` and `edge`, the edge's id.
-
-        >>> kostra.minimum_spanning_forest([0, 1, 0], [1, 2, 2], [5, 1, 3]).to_networkx().edges(data=True)
-        EdgeDataView([(0, 2, {'weight': 3, 'edge': 2}), (1, 2, {'weight': 1, 'edge': 1})])
-        """
-        import networkx as nx
-
-        names: Any = self.graph.names or range(self.graph.vertex_count)
-        forest = nx.Graph()
-        forest.add_nodes_from(names)
-        columns = (self.src.tolist(), self.dst.tolist(), self.weight.tolist(), self.edges.tolist())
-        forest.add_edges_from((names[u], names[v], {"weight": w, "edge": e}) for u, v, w, e in zip(*columns, strict=True))
-        return forest
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame with the columns src, dst, weight, indexed by edge id.
-
-        >>> kostra.minimum_spanning_forest([0, 1, 0], [1, 2, 2], [5, 1, 3]).to_pandas()
-              src  dst  weight
-        edge
-        1       1    2       1
-        2       0    2       3
-        """
-        import pandas as pd
-
-        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
-        return pd.DataFrame(columns, index=pd.Index(self.edges, name="edge"))
-
-    def to_arrow(self) -> pa.Table:
-        """A table of pyarrow with the columns edge, src, dst, weight."""
-        import pyarrow as pa
-
-        columns = {"edge": self.edges, "src": self.src, "dst": self.dst, "weight": self.weight}
-        return pa.table(columns)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The table of `to_arrow` for Polars, DuckDB and whoever else takes it."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
-        """Writes lines "u v weight edge_id" to .forest or .txt, or a graph in the format that the name says."""
-        if self.graph._device_arrays is not None:
-            raise ValueError("the graph is on a GPU; forest.graph.to_cpu().minimum_spanning_forest() can be written")
-        callback = _progress.callback(progress)
-        try:
-            self._native.write(fspath(path), format, None, callback)
-        finally:
-            _progress.finish(callback)
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    def __repr__(self) -> str:
-        trees = f"{self.tree_count} tree" + "s" * (self.tree_count != 1)
-        edges = f"{len(self)} edge" + "s" * (len(self) != 1)
-        return f"<kostra.Forest: {edges} in {trees}, weight {self.total_weight}>"
 
 
 def minimum_spanning_forest(
@@ -401,13 +244,10 @@ def read(
     """
     if ids not in ("dense", "sparse"):
         raise ValueError(f'ids must be "dense" or "sparse", not {ids!r}')
-    callback = _progress.callback(progress)
     start = perf_counter()
-    try:
+    with _progress.watching(progress) as callback:
         graph = Graph._of(_kostra.read(fspath(path), format, ids == "sparse", threads, callback))
-    finally:
-        _progress.finish(callback)
-    _log_load("read", fspath(path), graph, start)
+    _log.load("read", fspath(path), graph, start)
     return graph
 
 
@@ -417,13 +257,10 @@ def generate(spec: str, *, threads: int | None = None, progress: Any = None) -> 
     >>> kostra.generate("grid:rows=20,cols=30")
     <kostra.Graph: 600 vertices, 1150 edges, uint32 weights>
     """
-    callback = _progress.callback(progress)
     start = perf_counter()
-    try:
+    with _progress.watching(progress) as callback:
         graph = Graph._of(_kostra.generate(spec, threads, callback))
-    finally:
-        _progress.finish(callback)
-    _log_load("generated", spec, graph, start)
+    _log.load("generated", spec, graph, start)
     return graph
 
 
@@ -439,26 +276,3 @@ def algorithms() -> dict[str, str]:
 def devices() -> list[str]:
     """The devices of this machine: "cpu", and every NVIDIA GPU that the driver finds."""
     return ["cpu", *(name for name, _, _ in _kostra.devices())]
-
-
-def _logger() -> Any:
-    """The logger, where somebody listens to it; nobody does where logging was never imported."""
-    logging: Any = sys.modules.get("logging")
-    logger = logging.getLogger("kostra") if logging else None
-    return logger if logger and logger.isEnabledFor(logging.DEBUG) else None
-
-
-def _log_solve(graph: Graph, native: _kostra.Forest, algorithm: str, device: str, start: float) -> None:
-    if logger := _logger():
-        seconds = perf_counter() - start
-        where, what = graph._native.resolve(algorithm, device)
-        sizes = (graph.vertex_count, graph.edge_count, len(native), native.tree_count)
-        text = "%s on %s: %d vertices, %d edges; forest of %d edges in %d trees, in %.3f ms"
-        logger.debug(text, what, where, *sizes, 1e3 * seconds)
-
-
-def _log_load(done: str, name: str, graph: Graph, start: float) -> None:
-    if logger := _logger():
-        seconds = perf_counter() - start
-        sizes = (graph.vertex_count, graph.edge_count)
-        logger.debug("%s %s: %d vertices, %d edges, in %.3f ms", done, name, *sizes, 1e3 * seconds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 Callback = Callable[[str, int, int], Any]
@@ -29,6 +30,17 @@ class Bars:
             self.bar = None
 
 
+@contextmanager
+def watching(progress: Any) -> Iterator[Callback | None]:
+    """What to call during some work; bars are closed after it."""
+    call = callback(progress)
+    try:
+        yield call
+    finally:
+        if isinstance(call, Bars):
+            call.close()
+
+
 def callback(progress: Any) -> Callback | None:
     """What to call with (phase, done, total): `progress` itself, or bars where it is `True` or tqdm's class."""
     if progress is None or progress is False:
@@ -42,8 +54,3 @@ def callback(progress: Any) -> Callback | None:
     if not callable(progress):
         raise ValueError("progress must be callable as progress(phase, done, total), tqdm's class, or True")
     return progress
-
-
-def finish(callback: Callback | None) -> None:
-    if isinstance(callback, Bars):
-        callback.close()

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kostra import _kostra, _progress
-from kostra._graph import Forest, Graph
+from kostra._forest import Forest
+from kostra._graph import Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,11 +101,8 @@ def _graph_of(data: Any, metric: str, vertices: int | None, threads: int | None,
     if array.shape[1] == 0:
         raise ValueError("points have at least one coordinate")
     coordinates = np.ascontiguousarray(array, dtype=np.float64).ravel()
-    callback = _progress.callback(progress)
-    try:
+    with _progress.watching(progress) as callback:
         return Graph._of(_kostra.point_tree(coordinates, array.shape[1], threads, callback))
-    finally:
-        _progress.finish(callback)
 
 
 def _graph_of_pairs(distances: Any, threads: int | None) -> Graph:

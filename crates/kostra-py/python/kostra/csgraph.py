@@ -24,7 +24,8 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from scipy.sparse.csgraph._validation import validate_graph
 
 from kostra import _kostra
-from kostra._graph import Forest, Graph
+from kostra._forest import Forest
+from kostra._graph import Graph
 
 __all__ = ["SparseForest", "minimum_spanning_forest", "minimum_spanning_tree"]
 
