@@ -85,14 +85,42 @@ pub enum Error {
     },
     /// More than 32-bit ids can name.
     #[error(
-        "{count} {what} are too many to hold in memory (fewer than 2^32 are possible); stream the graph in parts \
-         or on a cluster: the forest of the union of the parts' forests is the forest of the whole"
+        "{count} {what} are too many to hold in memory (fewer than 2^32 are possible); stream the graph \
+         (kostra solve --memory LIMIT, kostra::Stream) or solve it on a cluster (kostra.spark)"
     )]
     TooLarge {
         /// "vertices" or "edges".
         what: &'static str,
         /// How many there are.
         count: u64,
+    },
+    /// A stream's limit of memory does not hold the forest of its vertices.
+    #[error(
+        "the forest of {vertices} vertices needs {}, but the limit of memory is {}; raise it (--memory)",
+        in_units(*.needed), in_units(*.limit)
+    )]
+    Limit {
+        /// The vertices so far.
+        vertices: u64,
+        /// The limit in bytes.
+        limit: u64,
+        /// The smallest limit that would do for so many vertices.
+        needed: u64,
+    },
+    /// Some edges of a stream have weights and some have none.
+    #[error("from edge {edge} on, edges have weights where those before have none, or none where those before have some")]
+    MixedWeights {
+        /// The first edge that differs from those before, or one close behind it.
+        edge: u64,
+    },
+    /// A stream had integers that are no exact floats before its first float.
+    #[error(
+        "weights behind edge {edge} are floats, but there were integers beyond 2^53 before, which were compared exactly; \
+         give all weights as floats"
+    )]
+    LateFloats {
+        /// The edge from which on there are floats, or one close before it.
+        edge: u64,
     },
     /// The system has no memory for it.
     #[error("not enough memory: {} more cannot be had", in_units(*.bytes))]

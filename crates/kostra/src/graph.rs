@@ -175,7 +175,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn check_lengths(src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
+pub(crate) fn check_lengths(src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
     let edges = src.len();
     if dst.len() != edges || weights.count().is_some_and(|count| count != edges) {
         return Err(Error::Lengths { src: edges, dst: dst.len(), weights: weights.count().unwrap_or(edges) });
@@ -194,7 +194,7 @@ fn check_weights(weights: &Weights) -> Result<()> {
 }
 
 /// The largest id + 1; 0 where there are none.
-fn largest(ids: &[u32]) -> u64 {
+pub(crate) fn largest(ids: &[u32]) -> u64 {
     let largest_of = |part: &[u32]| part.iter().fold(0, |largest, &id| largest.max(id));
     ids.par_chunks(1 << 14).map(largest_of).max().map_or(0, |largest| u64::from(largest) + 1)
 }

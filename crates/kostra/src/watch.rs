@@ -55,6 +55,11 @@ impl Watch {
         self
     }
 
+    /// The same without reports: what it stops is part of a larger work.
+    pub(crate) fn silent(&self) -> Self {
+        Self { report: None, stop: self.stop.clone() }
+    }
+
     /// Reports progress and fails when the work is to stop. Cheap, but call it per block, not per edge.
     pub fn step(&self, phase: &'static str, done: u64, total: u64) -> Result<()> {
         if let Some(report) = &self.report {

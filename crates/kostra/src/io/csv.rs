@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::Ids;
 use super::edge_list::{intern, needs_count, put_vertex, read_comments};
-use super::edges::{Edges, Lines, Then, parse};
+use super::edges::{Edges, Lines, Taker, Then, parse};
 use super::scan::{Cursor, Line, parse_weight, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -24,32 +24,32 @@ const TARGETS: [&str; 11] = ["dst", "target", "to", "v", "end", "head", "node2",
 /// What the column of the weight may be called.
 const WEIGHTS: [&str; 8] = ["weight", "w", "cost", "length", "distance", "dist", "value", "wgt"];
 
-pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
             Some(nodes) => {
-                parse(source, &Table::<b','> { columns: FIRST_THREE, ids })?.into_listed_graph(nodes, source)
+                parse(source, &Table::<b','> { columns: FIRST_THREE, ids }, taker)?.listed(nodes, source)
             }
             None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
         };
     };
     let first = first.to_vec();
     match [b',', b';', b'\t'].into_iter().find(|&delimiter| split_row(&first, delimiter).len() > 1) {
-        Some(b';') => read_table::<b';'>(source, &first, nodes, ids),
-        Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids),
-        _ => read_table::<b','>(source, &first, nodes, ids),
+        Some(b';') => read_table::<b';'>(source, &first, nodes, ids, taker),
+        Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids, taker),
+        _ => read_table::<b','>(source, &first, nodes, ids, taker),
     }
 }
 
 /// As [`read`], with tabs between the cells whatever else is in them.
-pub(super) fn read_tabs(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
+pub(super) fn read_tabs(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#")?;
     let first = source.peek_line()?.unwrap_or_default().to_vec();
     if first.is_empty() && nodes.is_none() {
         return Err(source.error("holds no rows; a row of edges is \"u\\tv\" or \"u\\tv\\tweight\""));
     }
-    read_table::<b'\t'>(source, &first, nodes, ids)
+    read_table::<b'\t'>(source, &first, nodes, ids, taker)
 }
 
 fn read_table<const DELIMITER: u8>(
@@ -57,7 +57,8 @@ fn read_table<const DELIMITER: u8>(
     first: &[u8],
     nodes: Option<u64>,
     ids: Ids,
-) -> Result<Graph<'static>> {
+    taker: &mut dyn Taker,
+) -> Result<(Edges, u64)> {
     let cells = split_row(first, DELIMITER);
     if cells.len() < 2 && !first.is_empty() {
         let what = "one column only; a row of edges is \"u,v\" or \"u,v,weight\"";
@@ -71,7 +72,7 @@ fn read_table<const DELIMITER: u8>(
         Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
         None => Columns { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
-    parse(source, &Table::<DELIMITER> { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
+    parse(source, &Table::<DELIMITER> { columns, ids }, taker)?.listed(nodes.unwrap_or(0), source)
 }
 
 /// The cells of a row, in lower case, without quotes and the blanks around them.

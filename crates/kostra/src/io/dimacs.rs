@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::edges::{Edges, Lines, Then, check_waste, parse, parse_arcs};
+use super::edges::{Edges, Lines, Taker, Then, check_waste, parse, parse_arcs};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -16,21 +16,21 @@ use crate::weight::Weights;
 /// The problems of files that list edges: three of DIMACS, then those of PACE, whose edges have no mark.
 pub(super) const EDGE_PROBLEMS: [&[u8]; 8] = [b"edge", b"col", b"edges", b"tw", b"td", b"cep", b"ds", b"vc"];
 
-pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let (problem, vertices, promised) = read_header(source)?;
     let header = source.lines_taken() - 1;
     if vertices > u32::MAX.into() {
         return Err(Error::TooLarge { what: "vertices", count: vertices });
     }
     let (edges, what) = match problem {
-        Problem::Arcs => (parse_arcs(source, &Arcs { vertices })?, "arcs"),
+        Problem::Arcs => (parse_arcs(source, &Arcs { vertices }, taker)?, "arcs"),
         Problem::Edges => {
             let lines = Listed { vertices, weighted: is_weighted(source, 4)?, mark: Some(b'e') };
-            (parse(source, &lines)?, "edges")
+            (parse(source, &lines, taker)?, "edges")
         }
         Problem::Bare => {
             let lines = Listed { vertices, weighted: is_weighted(source, 3)?, mark: None };
-            (parse(source, &lines)?, "edges")
+            (parse(source, &lines, taker)?, "edges")
         }
     };
     if edges.entries != promised {
@@ -38,7 +38,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, &source.name())?;
-    edges.into_graph(vertices, source)
+    Ok((edges, vertices))
 }
 
 enum Problem {

@@ -6,18 +6,18 @@
 use std::path::Path;
 
 use super::Ids;
-use super::edges::{Edges, Lines, Then, largest, parse};
+use super::edges::{Edges, Lines, Taker, Then, parse};
 use super::scan::{Line, Words};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, largest};
 
-pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#%")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => parse(source, &List { columns: 2, ids })?.into_listed_graph(nodes, source),
+            Some(nodes) => parse(source, &List { columns: 2, ids }, taker)?.listed(nodes, source),
             None => Err(source.error("holds no edges; a line of an edge list is \"u v\" or \"u v weight\"")),
         };
     };
@@ -26,7 +26,7 @@ pub(super) fn read(source: &mut Source, ids: Ids) -> Result<Graph<'static>> {
         let (line, what) = (source.lines_taken(), "expected \"u v\" or \"u v weight\"");
         return Err(source.error_at(line, format!("{columns} columns; {what} (for METIS, add --format metis)")));
     }
-    parse(source, &List { columns, ids })?.into_listed_graph(nodes.unwrap_or(0), source)
+    parse(source, &List { columns, ids }, taker)?.listed(nodes.unwrap_or(0), source)
 }
 
 /// Steps over the comments at the beginning, which begin with one of `marks`; gives `# Nodes: N` among them.
@@ -91,7 +91,7 @@ pub(super) fn intern(name: &[u8], part: &mut Edges) -> Line<u32> {
 
 /// Whether `# Nodes: N` must be written: the ids alone would not show all vertices.
 pub(super) fn needs_count(graph: &Graph) -> bool {
-    let shown = largest(graph.sources()).max(largest(graph.targets())).map_or(0, |v| v as usize + 1);
+    let shown = largest(graph.sources()).max(largest(graph.targets())) as usize;
     graph.names().is_none() && (graph.edges() == 0 || shown < graph.vertices())
 }
 

@@ -3,18 +3,20 @@
 //! Each thread takes the next block under one lock, parses it alone, and appends it under another lock when its turn
 //! comes. What is in flight is one block a thread, so the peak of memory is the finished graph and a little more; and
 //! the first error in file order is the one that is reported, whichever thread was faster.
+//!
+//! What becomes of joined edges is a [`Taker`]'s matter: one leaves them where they are until they are a graph, others take
+//! them away in parts.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use super::balance::{Balance, bits};
-use super::numbers::{Kind, Numbers};
 use super::scan::{Cursor, Line};
-use super::source::Source;
+use super::source::{Source, Spot};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::names::Names;
+use crate::numbers::{Kind, each_numbers};
+use crate::stream::Part;
 use crate::weight::Weight;
 
 /// Vertices beyond this many need edges to show for them; see [`check_waste`].
@@ -46,32 +48,90 @@ pub(super) enum Keep {
     All,
     /// Those with u <= v: all that is needed if the arcs turn out to be symmetric.
     Upper,
+    /// All, because it cannot be read again; those with u <= v are enough if the arcs turn out to be symmetric.
+    Either,
+}
+
+/// What becomes of edges as they are read, in the order of the file.
+pub(super) trait Taker: Send {
+    /// Whether all edges stay where they are.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+
+    /// Where reading goes on that was interrupted in this file.
+    fn resume(&mut self) -> Option<Resume> {
+        None
+    }
+
+    /// The edges that those of a file are added to.
+    fn begin(&mut self, keep: Keep) -> Result<Edges> {
+        Ok(Edges::new(keep))
+    }
+
+    /// Takes what it likes of the edges joined so far.
+    fn take(&mut self, _edges: &mut Edges) -> Result<()> {
+        Ok(())
+    }
+
+    /// The arcs of the file were not symmetric: what was taken of them is void, and every arc will come.
+    fn again(&mut self, _edges: Edges) -> Result<()> {
+        Ok(())
+    }
+
+    /// All arcs of a file that cannot be read again have come, and now it is known if they were symmetric.
+    fn settle(&mut self, edges: &mut Edges, symmetric: bool) -> Result<()> {
+        if symmetric {
+            edges.keep_upper();
+        }
+        Ok(())
+    }
+}
+
+/// Leaves all edges where they are: for a graph in memory.
+pub(super) struct Whole;
+
+impl Taker for Whole {
+    fn keeps_all(&self) -> bool {
+        true
+    }
+}
+
+/// What is known of the edges of a file up to a place in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resume {
+    pub(super) spot: Spot,
+    pub(super) entries: u64,
+    pub(super) balance: Balance,
+    pub(super) keep: Keep,
 }
 
 /// Edges read so far, of a block or of the whole file.
 pub(super) struct Edges {
-    pub(super) src: Vec<u32>,
-    pub(super) dst: Vec<u32>,
-    pub(super) weights: Numbers,
+    pub(super) part: Part,
+    /// One more than the largest vertex so far.
+    pub(super) vertices: u64,
     /// Entries read, whether kept or not.
     pub(super) entries: u64,
     /// Lines that are no comments before the one that is read: the row of formats that have one.
     pub(super) row: u64,
     /// The names in use where ids are sparse, else none.
     pub(super) names: Names,
-    keep: Keep,
-    balance: Balance,
+    /// Where the last block of them ends.
+    pub(super) spot: Spot,
+    pub(super) keep: Keep,
+    pub(super) balance: Balance,
 }
 
 impl Edges {
-    fn new(keep: Keep) -> Self {
+    pub(super) fn new(keep: Keep) -> Self {
         Self {
-            src: Vec::new(),
-            dst: Vec::new(),
-            weights: Numbers::None,
+            part: Part::default(),
+            vertices: 0,
             entries: 0,
             row: 0,
             names: Names::default(),
+            spot: Spot::default(),
             keep,
             balance: Balance::default(),
         }
@@ -81,10 +141,10 @@ impl Edges {
     #[inline(always)]
     pub(super) fn push(&mut self, u: u32, v: u32, weight: Option<Weight>) {
         self.entries += 1;
-        self.src.push(u);
-        self.dst.push(v);
+        self.part.src.push(u);
+        self.part.dst.push(v);
         if let Some(weight) = weight {
-            self.weights.push(weight);
+            self.part.weights.push(weight);
         }
     }
 
@@ -92,31 +152,33 @@ impl Edges {
     #[inline(always)]
     pub(super) fn push_arc(&mut self, u: u32, v: u32, weight: Option<Weight>) {
         self.balance.add(u, v, weight.map_or(0, bits));
-        if u <= v || self.keep == Keep::All {
+        if u <= v || self.keep != Keep::Upper {
             self.push(u, v, weight);
         } else {
             self.entries += 1;
             // The mirror weighs the same but may be written without the point that makes all weights floats.
             if let Some(Weight::Float(_)) = weight {
-                self.weights.promote(Kind::F64);
+                self.part.weights.promote(Kind::F64);
             }
         }
+    }
+
+    /// Counts the vertices, up to the largest.
+    fn count_vertices(&mut self) {
+        let ends = self.part.src.iter().chain(&self.part.dst);
+        let largest = ends.fold(0, |largest, &v| largest.max(v));
+        self.vertices = if self.part.src.is_empty() { 0 } else { u64::from(largest) + 1 };
     }
 
     /// Makes room for `factor` times as many edges as `part` holds, so that the arrays need not move while they grow. Room
     /// that is not used in the end takes no memory.
     fn reserve(&mut self, part: &Edges, factor: f64) {
-        let edges = (part.src.len() as f64 * factor) as usize;
-        self.weights.promote(part.weights.kind());
-        let weights = match &mut self.weights {
-            Numbers::None => Ok(()),
-            Numbers::U32(all) => all.try_reserve(edges),
-            Numbers::I32(all) => all.try_reserve(edges),
-            Numbers::I64(all) => all.try_reserve(edges),
-            Numbers::F64(all) => all.try_reserve(edges),
-        };
+        let edges = (part.part.src.len() as f64 * factor) as usize;
+        let all = &mut self.part;
+        all.weights.promote(part.part.weights.kind());
+        let weights = each_numbers!(&mut all.weights, None => Ok(()), all => all.try_reserve(edges));
         // Where there is no such room (a file full of holes is long for nothing), the arrays grow as they must.
-        let _ = weights.and(self.src.try_reserve(edges)).and(self.dst.try_reserve(edges));
+        let _ = weights.and(all.src.try_reserve(edges)).and(all.dst.try_reserve(edges));
     }
 
     /// Adds the edges of the next block and leaves it empty.
@@ -125,44 +187,41 @@ impl Edges {
             let ids: Option<Vec<u32>> =
                 (0..part.names.len() as u32).map(|v| self.names.intern(part.names.at(v))).collect();
             let ids = ids.ok_or(Error::TooLarge { what: "vertices", count: 1 << 32 })?;
-            for v in part.src.iter_mut().chain(&mut part.dst) {
+            for v in part.part.src.iter_mut().chain(&mut part.part.dst) {
                 *v = ids[*v as usize];
             }
+            part.vertices = self.names.len() as u64;
             part.names = Names::default();
         }
-        self.src.append(&mut part.src);
-        self.dst.append(&mut part.dst);
-        self.weights.append(&mut part.weights);
+        self.part.append(&mut part.part);
+        self.vertices = self.vertices.max(std::mem::take(&mut part.vertices));
         self.entries += std::mem::take(&mut part.entries);
         self.balance.join(std::mem::take(&mut part.balance));
-        if self.src.len() > u32::MAX as usize {
-            return Err(Error::TooLarge { what: "edges", count: self.src.len() as u64 });
+        self.spot = part.spot;
+        if self.part.len() > u32::MAX as usize {
+            return Err(Error::TooLarge { what: "edges", count: self.part.len() as u64 });
         }
         Ok(())
     }
 
     /// Keeps the arcs with u <= v.
     fn keep_upper(&mut self) {
-        let upper: Vec<bool> = self.src.iter().zip(&self.dst).map(|(u, v)| u <= v).collect();
-        retain(&mut self.src, &upper);
-        retain(&mut self.dst, &upper);
-        match &mut self.weights {
-            Numbers::None => {}
-            Numbers::U32(w) => retain(w, &upper),
-            Numbers::I32(w) => retain(w, &upper),
-            Numbers::I64(w) => retain(w, &upper),
-            Numbers::F64(w) => retain(w, &upper),
-        }
+        let all = &mut self.part;
+        let upper: Vec<bool> = all.src.iter().zip(&all.dst).map(|(u, v)| u <= v).collect();
+        retain(&mut all.src, &upper);
+        retain(&mut all.dst, &upper);
+        each_numbers!(&mut all.weights, None => {}, w => retain(w, &upper));
     }
 
     /// The graph of these edges, with `vertices` vertices or as many as there are names.
-    pub(super) fn into_graph(mut self, vertices: u64, source: &Source) -> Result<Graph<'static>> {
+    pub(super) fn into_graph(self, vertices: u64, source: &Source) -> Result<Graph<'static>> {
         if vertices > u32::MAX.into() {
             return Err(Error::TooLarge { what: "vertices", count: vertices });
         }
-        self.src.shrink_to_fit();
-        self.dst.shrink_to_fit();
-        let graph = Graph::from_edges(vertices as usize, self.src, self.dst, self.weights.into_weights());
+        let Part { mut src, mut dst, weights, .. } = self.part;
+        src.shrink_to_fit();
+        dst.shrink_to_fit();
+        let graph = Graph::from_edges(vertices as usize, src, dst, weights.into_weights());
         graph.map(|graph| if self.names.is_empty() { graph } else { graph.with_names(self.names) }).map_err(|e| match e
         {
             Error::Vertex { .. } | Error::Nan { .. } | Error::Lengths { .. } => source.error(e.to_string()),
@@ -170,21 +229,12 @@ impl Edges {
         })
     }
 
-    /// The graph of a list of edges: one more vertex than the largest id, or `at_least` as many.
-    pub(super) fn into_listed_graph(self, at_least: u64, source: &Source) -> Result<Graph<'static>> {
-        let vertices = if self.names.is_empty() {
-            at_least.max(largest(&self.src).max(largest(&self.dst)).map_or(0, |v| u64::from(v) + 1))
-        } else {
-            self.names.len() as u64
-        };
+    /// A list of edges, and how many vertices it shows: one more than the largest id, or `at_least` as many.
+    pub(super) fn listed(self, at_least: u64, source: &Source) -> Result<(Edges, u64)> {
+        let vertices = if self.names.is_empty() { at_least.max(self.vertices) } else { self.names.len() as u64 };
         check_waste(vertices, self.entries, &source.name())?;
-        self.into_graph(vertices, source)
+        Ok((self, vertices))
     }
-}
-
-/// The largest id, on all threads.
-pub(super) fn largest(ends: &[u32]) -> Option<u32> {
-    ends.par_chunks(1 << 16).map(|part| part.iter().copied().fold(0, u32::max)).max()
 }
 
 fn retain<T: Copy>(items: &mut Vec<T>, wanted: &[bool]) {
@@ -205,34 +255,41 @@ pub(super) fn check_waste(vertices: u64, entries: u64, file: &str) -> Result<()>
 }
 
 /// Parses the rest of the source.
-pub(super) fn parse<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L) -> Result<Edges> {
-    parse_keeping(source, lines, Keep::All)
+pub(super) fn parse<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, taker: &mut dyn Taker) -> Result<Edges> {
+    let resume = taker.resume();
+    parse_keeping(source, lines, Keep::All, resume, taker)
 }
 
 /// Parses the rest of an arc format: one edge per pair of arcs if they are symmetric, else an edge per arc.
 ///
 /// Only the arcs with u <= v are kept at first, with a commutative hash over all. When it says that the arcs are not
 /// symmetric, the file is read again; from a pipe, which cannot be, everything is kept at once.
-pub(super) fn parse_arcs<L: Lines>(source: &mut Source, lines: &L) -> Result<Edges> {
-    match source.reopened() {
-        Some(again) => {
+pub(super) fn parse_arcs<L: Lines>(source: &mut Source, lines: &L, taker: &mut dyn Taker) -> Result<Edges> {
+    let (resume, again) = (taker.resume(), source.reopened());
+    match (resume, again) {
+        (Some(Resume { keep: Keep::All, .. }), _) => parse_keeping(source, lines, Keep::All, resume, taker),
+        (_, Some(again)) => {
             let mut again = again?;
-            let edges = parse_keeping(source, lines, Keep::Upper)?;
-            if edges.balance.is_symmetric() { Ok(edges) } else { parse_keeping(&mut again, lines, Keep::All) }
-        }
-        None => {
-            let mut edges = parse_keeping(source, lines, Keep::All)?;
+            let edges = parse_keeping(source, lines, Keep::Upper, resume, taker)?;
             if edges.balance.is_symmetric() {
-                edges.keep_upper();
+                return Ok(edges);
             }
+            taker.again(edges)?;
+            parse_keeping(&mut again, lines, Keep::All, None, taker)
+        }
+        (_, None) => {
+            let mut edges = parse_keeping(source, lines, Keep::Either, resume, taker)?;
+            let symmetric = edges.balance.is_symmetric();
+            taker.settle(&mut edges, symmetric)?;
             Ok(edges)
         }
     }
 }
 
 /// What the threads share while they parse.
-struct Joined {
+struct Joined<'a> {
     edges: Edges,
+    taker: &'a mut dyn Taker,
     /// The block whose turn it is to be joined.
     turn: u64,
     /// Set by an error, by [`Then::End`], and by a thread that panics.
@@ -244,15 +301,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn parse_keeping<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, keep: Keep) -> Result<Edges> {
+fn parse_keeping<L: Lines<D>, const D: u8>(
+    source: &mut Source,
+    lines: &L,
+    keep: Keep,
+    resume: Option<Resume>,
+    taker: &mut dyn Taker,
+) -> Result<Edges> {
+    let mut edges = taker.begin(keep)?;
+    if let Some(Resume { spot, entries, balance, .. }) = resume {
+        source.advance(spot)?;
+        (edges.spot, edges.entries, edges.balance) = (spot, entries, balance);
+    }
     let size = source.plain_size();
     let blocks = Mutex::new((&mut *source, 0u64));
-    let joined = Mutex::new(Joined { edges: Edges::new(keep), turn: 0, over: false, outcome: Ok(()) });
+    let joined = Mutex::new(Joined { edges, taker, turn: 0, over: false, outcome: Ok(()) });
     let next_turn = Condvar::new();
 
     /// Lets the others go when a thread panics between taking a block and joining it.
-    struct Guard<'a>(&'a Mutex<Joined>, &'a Condvar);
-    impl Drop for Guard<'_> {
+    struct Guard<'a, 'b>(&'a Mutex<Joined<'b>>, &'a Condvar);
+    impl Drop for Guard<'_, '_> {
         fn drop(&mut self) {
             if std::thread::panicking() {
                 lock(self.0).over = true;
@@ -274,9 +342,10 @@ fn parse_keeping<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, keep:
             let parsed = match taken {
                 Ok(None) => return,
                 Ok(Some(place)) => {
-                    part.row = place.row;
-                    parse_block(&block[..place.len], lines, &mut part)
-                        .map_err(|(line, what)| Wrong::Line(place.line + line, what))
+                    (part.row, part.spot) = (place.row, place.end);
+                    let parsed = parse_block(&block[..place.len], lines, &mut part);
+                    part.count_vertices();
+                    parsed.map_err(|(line, what)| Wrong::Line(place.line + line, what))
                 }
                 Err(error) => Err(Wrong::Other(error)),
             };
@@ -288,11 +357,12 @@ fn parse_keeping<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, keep:
             if joined.over {
                 return;
             }
-            if let (0, Some(size)) = (index, size) {
-                joined.edges.reserve(&part, size as f64 / block.len() as f64);
+            let Joined { edges, taker, .. } = &mut *joined;
+            if let (0, Some(size), true) = (index, size, taker.keeps_all()) {
+                edges.reserve(&part, size as f64 / block.len() as f64);
             }
             let appended = match parsed {
-                Ok(then) => joined.edges.append(&mut part).map(|()| then),
+                Ok(then) => edges.append(&mut part).and_then(|()| taker.take(edges)).map(|()| then),
                 Err(Wrong::Line(line, what)) => Err(lock(&blocks).0.error_at(line, what)),
                 Err(Wrong::Other(error)) => Err(error),
             };

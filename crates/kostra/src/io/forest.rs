@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::edge_list::{check_names, put_vertex};
-use super::edges::{Edges, Lines, Then, parse};
+use super::edges::{Edges, Lines, Then, Whole, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -14,7 +14,7 @@ use crate::weight::Weight;
 
 /// Reads the edge ids in file order, each line checked against the graph.
 pub(super) fn read(graph: &Graph, source: &mut Source) -> Result<Vec<u32>> {
-    Ok(parse(source, &Chosen { graph })?.src)
+    Ok(parse(source, &Chosen { graph }, &mut Whole)?.part.src)
 }
 
 struct Chosen<'a> {
@@ -54,7 +54,7 @@ impl Lines for Chosen<'_> {
             return Err(format!("edge {e} weighs {weight}, not {w}"));
         }
         // Only the ids are wanted: they take the place of the sources.
-        part.src.push(e as u32);
+        part.part.src.push(e as u32);
         Ok(Then::Next)
     }
 }

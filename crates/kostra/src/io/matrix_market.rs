@@ -3,7 +3,7 @@
 //! Every entry is an edge between its row and its column, counted from 1; an entry of a `symmetric` matrix stands for
 //! both triangles and is one edge all the same.
 
-use super::edges::{Edges, Lines, Then, check_waste, parse};
+use super::edges::{Edges, Lines, Taker, Then, check_waste, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::weight::{Weight, Weights};
 
-pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let field = read_banner(source)?;
     let size = loop {
         let Some(line) = source.next_line()? else {
@@ -35,13 +35,13 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         return Err(Error::TooLarge { what: "vertices", count: vertices });
     }
     let header = source.lines_taken() - 1;
-    let edges = parse(source, &Entries { vertices, field })?;
+    let edges = parse(source, &Entries { vertices, field }, taker)?;
     if edges.entries != promised {
         let what = format!("the size line promises {promised} entries, the file holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, &source.name())?;
-    edges.into_graph(vertices, source)
+    Ok((edges, vertices))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

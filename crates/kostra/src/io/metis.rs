@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::edges::{Edges, Lines, Then, parse_arcs};
+use super::edges::{Edges, Lines, Taker, Then, parse_arcs};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::weight::Weights;
 
-pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let header = loop {
         let Some(line) = source.next_line()? else {
             return Err(source.error("no header (\"VERTICES EDGES [FORMAT]\"); the file is empty or cut short"));
@@ -26,7 +26,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
     if rows.vertices > u32::MAX.into() {
         return Err(Error::TooLarge { what: "vertices", count: rows.vertices });
     }
-    let edges = parse_arcs(source, &rows)?;
+    let edges = parse_arcs(source, &rows, taker)?;
     let lines = source.rows_taken() - rows.first_row;
     if lines < rows.vertices {
         let what = format!("the header promises {} vertices, the file has lines for {lines}", rows.vertices);
@@ -36,7 +36,7 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         let what = format!("the header promises {promised} edges, that is twice as many neighbours, the file holds");
         return Err(source.error_at(header, format!("{what} {}; correct the header", edges.entries)));
     }
-    edges.into_graph(rows.vertices, source)
+    Ok((edges, rows.vertices))
 }
 
 fn read_header(header: &[u8], source: &Source) -> Line<(Rows, u64)> {

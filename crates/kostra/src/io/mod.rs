@@ -17,6 +17,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use self::compression::Compression;
+use self::edges::{Edges, Taker, Whole};
 use self::sink::write_file;
 use self::source::{BYTE_ORDER_MARK, Source};
 use crate::error::{Error, Result};
@@ -36,7 +37,6 @@ mod forest;
 mod galois;
 mod matrix_market;
 mod metis;
-mod numbers;
 mod pbbs;
 mod rows;
 mod scan;
@@ -223,7 +223,21 @@ pub fn read(path: impl AsRef<Path>) -> Result<Graph<'static>> {
 
 /// Reads a graph as `options` say; `-` is standard input.
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<'static>> {
-    let mut source = Source::open(path.as_ref(), &options.watch)?;
+    let (mut source, format) = open(path.as_ref(), options)?;
+    match format {
+        Format::Kostra => binary::read(source),
+        Format::Egr => egr::read(source),
+        Format::Galois => galois::read(source),
+        text => {
+            let (edges, vertices) = read_text(&mut source, text, options.ids, &mut Whole)?;
+            edges.into_graph(vertices, &source)
+        }
+    }
+}
+
+/// Opens a file and finds its format.
+fn open(path: &Path, options: &ReadOptions) -> Result<(Source, Format)> {
+    let mut source = Source::open(path, &options.watch)?;
     let format = match options.format {
         Some(format) => format,
         None => detect(&mut source)?,
@@ -235,18 +249,21 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<
         let what = format!("{} numbers its vertices densely; sparse ids are for el, csv and tsv", format.name());
         return Err(source.error(what));
     }
+    Ok((source, format))
+}
+
+/// The edges of a text format that the taker leaves, and the number of vertices.
+fn read_text(source: &mut Source, format: Format, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     match format {
-        Format::Kostra => binary::read(source),
-        Format::Dimacs | Format::DimacsEdge => dimacs::read(&mut source),
-        Format::SteinLib => steinlib::read(&mut source),
-        Format::MatrixMarket => matrix_market::read(&mut source),
-        Format::EdgeList => edge_list::read(&mut source, options.ids),
-        Format::Csv => csv::read(&mut source, options.ids),
-        Format::Tsv => csv::read_tabs(&mut source, options.ids),
-        Format::Metis => metis::read(&mut source),
-        Format::Egr => egr::read(source),
-        Format::Galois => galois::read(source),
-        Format::Pbbs => pbbs::read(&mut source),
+        Format::Dimacs | Format::DimacsEdge => dimacs::read(source, taker),
+        Format::SteinLib => steinlib::read(source, taker),
+        Format::MatrixMarket => matrix_market::read(source, taker),
+        Format::EdgeList => edge_list::read(source, ids, taker),
+        Format::Csv => csv::read(source, ids, taker),
+        Format::Tsv => csv::read_tabs(source, ids, taker),
+        Format::Metis => metis::read(source, taker),
+        Format::Pbbs => pbbs::read(source, taker),
+        Format::Kostra | Format::Egr | Format::Galois => unreachable!("binary formats are read elsewhere"),
     }
 }
 

@@ -3,25 +3,25 @@
 use std::path::Path;
 
 use super::edge_list::{needs_count, put_edge};
-use super::edges::{Edges, Lines, Then, parse};
+use super::edges::{Edges, Lines, Taker, Then, parse};
 use super::scan::{Line, Words};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
-pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let header = source.next_line()?.unwrap_or_default();
     let weighted = match header.trim_ascii() {
         b"WeightedEdgeArray" => true,
         b"EdgeArray" => false,
         _ => return Err(source.line_error("expected \"WeightedEdgeArray\" or \"EdgeArray\"")),
     };
-    let edges = parse(source, &Array { weighted })?;
+    let edges = parse(source, &Array { weighted }, taker)?;
     if edges.entries == 0 {
         return Err(source.error("holds no edges; it may be cut short"));
     }
-    edges.into_listed_graph(0, source)
+    edges.listed(0, source)
 }
 
 struct Array {

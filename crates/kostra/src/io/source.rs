@@ -1,7 +1,7 @@
 //! Where bytes come from: a file or standard input, decompressed on the way, by lines, by blocks of lines, or whole.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +50,17 @@ pub(super) struct Place {
     pub(super) line: u64,
     /// How many lines before it do not begin with `%`.
     pub(super) row: u64,
+    /// Where it ends.
+    pub(super) end: Spot,
+}
+
+/// A place between two lines of a file: the bytes, the lines, and the lines that do not begin with `%` before it. Formats that
+/// are no text count what they like in its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) offset: u64,
+    pub(super) lines: u64,
+    pub(super) rows: u64,
 }
 
 impl Source {
@@ -98,18 +109,51 @@ impl Source {
     /// The same input once more, from the same place; `None` for standard input and pipes.
     pub(super) fn reopened(&self) -> Option<Result<Self>> {
         self.file.as_ref()?;
-        Some(Self::open(&self.path, &self.watch).and_then(|mut again| {
-            while again.offset < self.offset {
-                let wanted = (self.offset - again.offset).min(BLOCK as u64) as usize;
-                let step = again.peek(wanted)?.len().min(wanted);
-                if step == 0 {
-                    return Err(again.error("changed while it was read"));
-                }
-                again.take(step);
+        let spot = Spot { offset: self.offset, lines: self.lines, rows: self.rows };
+        Some(Self::open(&self.path, &self.watch).and_then(|mut again| again.advance(spot).map(|()| again)))
+    }
+
+    /// Goes on to a place that is not before this one: at once in a plain file, else by reading up to it.
+    pub(super) fn advance(&mut self, spot: Spot) -> Result<()> {
+        if let (Some(file), None) = (&self.file, self.compression) {
+            let fail = |source| Error::Io { file: name(&self.path), source };
+            let mut raw = file.try_clone().map_err(fail)?;
+            raw.seek(SeekFrom::Start(spot.offset)).map_err(fail)?;
+            // Relaxed: a number to show, nothing depends on it.
+            self.position.store(spot.offset, Ordering::Relaxed);
+            self.reader = Box::new(Counted { read: Box::new(raw), position: Arc::clone(&self.position) });
+            (self.taken, self.ended, self.offset) = (0, false, spot.offset);
+            self.pending.clear();
+        }
+        while self.offset < spot.offset {
+            let wanted = (spot.offset - self.offset).min(BLOCK as u64) as usize;
+            let step = self.peek(wanted)?.len().min(wanted);
+            if step == 0 {
+                return Err(self.error("is shorter than it was when it was read before"));
             }
-            (again.lines, again.rows) = (self.lines, self.rows);
-            Ok(again)
-        }))
+            self.take(step);
+        }
+        (self.lines, self.rows) = (spot.lines, spot.rows);
+        Ok(())
+    }
+
+    /// Reads the next bytes; an error where there are fewer.
+    pub(super) fn read_exact(&mut self, buffer: &mut [u8]) -> Result<()> {
+        let waiting = (self.pending.len() - self.taken).min(buffer.len());
+        buffer[..waiting].copy_from_slice(&self.pending[self.taken..self.taken + waiting]);
+        self.take(waiting);
+        let filled = self.read_into(buffer, waiting)?;
+        self.offset += (filled - waiting) as u64;
+        if filled < buffer.len() {
+            let what = "the file ends here, but more should follow; it is cut short".into();
+            return Err(Error::Byte { file: self.name(), byte: self.offset, what });
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file that were read so far, compressed as they are.
+    pub(super) fn position(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
     }
 
     /// The file's name, for messages.
@@ -285,9 +329,11 @@ impl Source {
         let text = &block[..len];
         let lines = memchr::memchr_iter(b'\n', text).count() as u64;
         let comments = memchr::memchr_iter(b'%', text).filter(|&at| begins_line(&text[..at])).count() as u64;
-        let place = Place { len: len + PADDING, line: self.lines, row: self.rows };
+        let (line, row) = (self.lines, self.rows);
         self.lines += lines;
         self.rows += lines - comments;
+        let end = Spot { offset: self.offset, lines: self.lines, rows: self.rows };
+        let place = Place { len: len + PADDING, line, row, end };
         // Relaxed: a number to show, nothing depends on it.
         self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
         Ok(Some(place))

@@ -3,14 +3,14 @@
 //! Only the graph's section is read. `A` lines (arcs of directed instances) are edges like the others.
 
 use super::dimacs::marked_edge;
-use super::edges::{Edges, Lines, Then, check_waste, parse};
+use super::edges::{Edges, Lines, Taker, Then, check_waste, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
-pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
+pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     find_section(source)?;
     let (mut vertices, mut promised) = (None, None);
     while let Some(line) = source.peek_line()? {
@@ -40,13 +40,13 @@ pub(super) fn read(source: &mut Source) -> Result<Graph<'static>> {
         .peek_line()?
         .is_some_and(|line| line.split(|b| b.is_ascii_whitespace()).filter(|field| !field.is_empty()).count() >= 4);
     let header = source.lines_taken() - 1;
-    let edges = parse(source, &Section { vertices, weighted })?;
+    let edges = parse(source, &Section { vertices, weighted }, taker)?;
     if let Some(promised) = promised.filter(|&promised| promised != edges.entries) {
         let what = format!("the graph's section promises {promised} edges and holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
     check_waste(vertices, edges.entries, &source.name())?;
-    edges.into_graph(vertices, source)
+    Ok((edges, vertices))
 }
 
 fn find_section(source: &mut Source) -> Result<()> {

@@ -1,0 +1,343 @@
+//! Graphs that do not fit in memory: edges come in batches, and only the forest of those so far is kept.
+//!
+//! ```text
+//! for every batch:
+//!     add it to the part that fills
+//!     when the part is full:
+//!         wait for the merge that runs
+//!         start to merge forest and part, on threads of its own; let the next part fill meanwhile
+//! ```
+//!
+//! The result is the forest of all edges as if they had been solved at once: a forest has at most n - 1 edges, and leaving out
+//! an edge that the forest of some edges does not need changes no forest of more. Ids are positions in the stream, in 64 bits.
+//!
+//! Cost: that of solving every edge once, and the forest once for every part. Memory: the forest, two parts, and what the solver
+//! takes; [`Stream::memory`] sets how large parts may become.
+
+mod memory;
+mod merge;
+mod part;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rayon::ThreadPool;
+use xxhash_rust::xxh3::Xxh3Default;
+
+pub(crate) use self::memory::Memory;
+use self::merge::{Job, Merged, extend, merge};
+pub(crate) use self::part::{Part, Tree};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, check_lengths};
+use crate::names::Names;
+use crate::numbers::{Kind, Numbers};
+use crate::run::Run;
+use crate::union_find::UnionFind;
+use crate::weight::{Total, Weights};
+
+/// Edges of a batch that are added at a time, so that no part grows far beyond its size.
+const PIECE: usize = 1 << 18;
+
+/// The forest of a graph whose edges come in batches.
+///
+/// ```
+/// use kostra::{Run, Stream};
+///
+/// let mut stream = Stream::new(&Run::default()).memory(64 << 20);
+/// stream.push(&[0, 1], &[1, 2], &[5, 3].into())?;
+/// stream.push(&[2], &[0], &[4].into())?;
+/// let forest = stream.finish()?;
+/// assert_eq!(forest.edges(), [1, 2]);
+/// assert_eq!(forest.weight().to_string(), "7");
+/// # Ok::<(), kostra::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    run: Run,
+    memory: Memory,
+    /// One more than the largest vertex so far, or as many as were promised.
+    vertices: u64,
+    /// Edges that were merged or are being merged.
+    taken: u64,
+    /// Whether edges have weights; not known before the first.
+    weighted: Option<bool>,
+    /// The type of the weights, and whether integers among them are no exact floats.
+    kind: Kind,
+    is_beyond_floats: bool,
+    tree: Tree,
+    /// The part that fills.
+    part: Part,
+    /// The memory of a part that was merged.
+    spare: Option<Part>,
+    merging: Option<JoinHandle<Result<Merged>>>,
+    pool: Option<Arc<ThreadPool>>,
+    merges: usize,
+    time: Duration,
+}
+
+impl Stream {
+    /// A stream without edges, to be solved as `run` says, on as many threads as the caller's pool has.
+    pub fn new(run: &Run) -> Self {
+        let watch = run.watch().silent();
+        let threads = rayon::current_num_threads() as u64;
+        Self {
+            memory: Memory { limit: None, threads, algorithm: run.algorithm() },
+            run: run.clone().with_stats(false).watched_by(watch),
+            vertices: 0,
+            taken: 0,
+            weighted: None,
+            kind: Kind::None,
+            is_beyond_floats: false,
+            tree: Tree::default(),
+            part: Part::default(),
+            spare: None,
+            merging: None,
+            pool: None,
+            merges: 0,
+            time: Duration::ZERO,
+        }
+    }
+
+    /// Keeps what the stream and its merges take below so many bytes. Without a limit a part has 2^24 edges, or four per vertex.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory.limit = Some(bytes);
+        self
+    }
+
+    /// The graph has at least so many vertices, whether edges name them or not.
+    pub fn vertices(&mut self, at_least: u64) -> Result<()> {
+        if at_least > u32::MAX.into() {
+            return Err(Error::TooLarge { what: "vertices", count: at_least });
+        }
+        self.vertices = self.vertices.max(at_least);
+        Ok(())
+    }
+
+    /// Adds edges. The first one's id is the number of edges before it.
+    pub fn push(&mut self, src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
+        check_lengths(src, dst, weights)?;
+        if let Some(edge) = weights.first_nan() {
+            return Err(Error::Nan { edge: self.edges() + edge as u64 });
+        }
+        for start in (0..src.len()).step_by(PIECE) {
+            let range = start..src.len().min(start + PIECE);
+            let (src, dst) = (&src[range.clone()], &dst[range.clone()]);
+            let largest = src.iter().chain(dst).fold(0, |largest, &v| largest.max(v));
+            self.vertices(u64::from(largest) + 1)?;
+            self.part.src.extend_from_slice(src);
+            self.part.dst.extend_from_slice(dst);
+            let mut more = Numbers::None;
+            extend(&mut more, weights, range);
+            self.part.fill_gap(more.kind());
+            self.part.weights.append(&mut more);
+            if self.is_full(&self.part, 0)? {
+                self.wait()?;
+                self.merge_waiting()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of edges so far.
+    pub fn edges(&self) -> u64 {
+        self.taken + self.part.len() as u64
+    }
+
+    /// The forest of all edges.
+    pub fn finish(mut self) -> Result<StreamForest> {
+        self.wait()?;
+        self.merge_waiting()?;
+        self.wait()?;
+        let Tree { src, dst, weights, ids } = std::mem::take(&mut self.tree);
+        let graph = Graph::from_proved_edges(self.vertices as u32, src.into(), dst.into(), weights.into_weights());
+        let positions: Vec<u32> = (0..ids.len() as u32).collect();
+        let weight = graph.weights().total(&positions);
+        Ok(StreamForest { graph, ids, edges: self.taken, weight, merges: self.merges, merging: self.time })
+    }
+
+    /// Whether a part has as many edges as memory allows; `held` is what the caller holds beside it.
+    pub(crate) fn is_full(&self, part: &Part, held: u64) -> Result<bool> {
+        let kind = self.kind.max(part.weights.kind());
+        Ok(part.len() >= self.memory.capacity(self.vertices, kind.size() as u64, held)?)
+    }
+
+    /// Waits for the merge that runs: then the forest is that of all edges that were taken.
+    pub(crate) fn wait(&mut self) -> Result<()> {
+        let Some(merging) = self.merging.take() else { return Ok(()) };
+        let merged = merging.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        self.tree = merged.tree;
+        self.kind = self.tree.weights.kind();
+        self.spare = Some(merged.part);
+        self.merges += 1;
+        self.time += merged.time;
+        Ok(())
+    }
+
+    fn merge_waiting(&mut self) -> Result<()> {
+        let mut part = std::mem::take(&mut self.part);
+        let outcome = self.start(&mut part);
+        self.part = part;
+        outcome
+    }
+
+    /// Starts to merge a part and puts an empty one in its place. No merge runs.
+    pub(crate) fn start(&mut self, part: &mut Part) -> Result<()> {
+        if part.len() == 0 {
+            return Ok(());
+        }
+        self.check_weights(part)?;
+        self.check_gap(part);
+        let (edges, old) = (part.len() as u64, self.tree.len() as u64);
+        // A forest never has more edges than there were, nor as many as there are vertices.
+        let gap = (old + edges).min(self.vertices.saturating_sub(1)) as usize;
+        let mut next = self.spare.take().unwrap_or_default();
+        let capacity = self.memory.capacity(self.vertices, part.weights.kind().size() as u64, 0).unwrap_or(0);
+        if next.src.capacity() / 4 > (gap + capacity) / 3 {
+            next = Part::default();
+        }
+        next.reset(gap, part.weights.kind());
+        let job = Job {
+            tree: std::mem::take(&mut self.tree),
+            part: std::mem::replace(part, next),
+            first: self.taken,
+            vertices: self.vertices as u32,
+            run: self.run.clone(),
+        };
+        self.taken += edges;
+        let pool = self.pool()?;
+        let failed = |source| Error::Io { file: "starting a thread".into(), source };
+        let work = move || pool.install(|| merge(job));
+        self.merging = Some(std::thread::Builder::new().name("merge".into()).spawn(work).map_err(failed)?);
+        Ok(())
+    }
+
+    /// The forest fits into the gap, unless the number of vertices was not known when the part began.
+    fn check_gap(&self, part: &mut Part) {
+        if part.gap < self.tree.len() {
+            let mut moved = Part::default();
+            moved.reset(self.tree.len(), part.weights.kind());
+            let mut rest = Part { weights: std::mem::take(&mut part.weights), ..Part::default() };
+            moved.src.extend_from_slice(&part.src[part.gap..]);
+            moved.dst.extend_from_slice(&part.dst[part.gap..]);
+            rest.weights.drop_first(part.gap);
+            moved.weights.append(&mut rest.weights);
+            *part = moved;
+        }
+    }
+
+    /// All edges have weights or none has; and integers that are no exact floats do not meet floats, because those left out
+    /// already were compared exactly.
+    fn check_weights(&mut self, part: &Part) -> Result<()> {
+        let is_float = |kind| matches!(kind, Kind::F32 | Kind::F64);
+        let kind = part.weights.kind();
+        if *self.weighted.get_or_insert(kind != Kind::None) != (kind != Kind::None) {
+            return Err(Error::MixedWeights { edge: self.taken });
+        }
+        if is_float(self.kind) {
+            return Ok(());
+        }
+        if is_float(kind) && self.is_beyond_floats {
+            return Err(Error::LateFloats { edge: self.taken });
+        }
+        self.is_beyond_floats |= part.weights.is_beyond_floats();
+        Ok(())
+    }
+
+    /// Takes all weights for `f64` from the beginning.
+    pub(crate) fn as_floats(mut self) -> Self {
+        self.kind = Kind::F64;
+        self.tree.weights = Numbers::zeros(Kind::F64, 0);
+        self
+    }
+
+    /// Threads of our own, as many as the caller's pool has, which reads meanwhile.
+    fn pool(&mut self) -> Result<Arc<ThreadPool>> {
+        if let Some(pool) = &self.pool {
+            return Ok(Arc::clone(pool));
+        }
+        let threads = self.memory.threads as usize;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "merge".into()).build();
+        let pool = pool.map_err(|error| Error::Device {
+            name: "cpu".into(),
+            what: format!("the threads did not start ({error}); use fewer"),
+        })?;
+        Ok(Arc::clone(self.pool.insert(Arc::new(pool))))
+    }
+}
+
+/// The spanning forest of a stream. The graph is gone, so its edges are here: as a graph of their own.
+#[derive(Debug)]
+pub struct StreamForest {
+    graph: Graph<'static>,
+    ids: Vec<u64>,
+    edges: u64,
+    weight: Total,
+    merges: usize,
+    merging: Duration,
+}
+
+impl StreamForest {
+    /// The ids of the edges, ascending: their positions in the stream.
+    pub fn edges(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// The forest as a graph: all vertices of the stream, and the edges in the order of [`edges`](Self::edges).
+    pub fn graph(&self) -> &Graph<'static> {
+        &self.graph
+    }
+
+    /// The number of edges.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no edge.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The number of trees; a vertex without edges is a tree of its own.
+    pub fn trees(&self) -> usize {
+        self.graph.vertices() - self.ids.len()
+    }
+
+    /// The sum of the weights: exact for integers; for floats, added in `f64` in edge-id order.
+    pub fn weight(&self) -> Total {
+        self.weight
+    }
+
+    /// XXH3-64 over the edge ids as little-endian `u64`, as [`Forest::digest`](crate::Forest::digest).
+    pub fn digest(&self) -> u64 {
+        let mut hash = Xxh3Default::new();
+        hash.update(bytemuck::cast_slice(&self.ids));
+        hash.digest()
+    }
+
+    /// The tree of every vertex; trees are numbered from 0 by their smallest vertex.
+    pub fn labels(&self) -> Vec<u32> {
+        let mut trees = UnionFind::new(self.graph.vertices());
+        for (&u, &v) in self.graph.sources().iter().zip(self.graph.targets()) {
+            trees.union(u, v);
+        }
+        trees.labels()
+    }
+
+    /// How many edges the stream had.
+    pub fn streamed(&self) -> u64 {
+        self.edges
+    }
+
+    /// How many merges there were, and how long they took; edges were read meanwhile.
+    pub fn merges(&self) -> (usize, Duration) {
+        (self.merges, self.merging)
+    }
+
+    pub(crate) fn with_names(mut self, names: Names) -> Self {
+        if !names.is_empty() {
+            self.graph = self.graph.with_names(names);
+        }
+        self
+    }
+}

@@ -1,0 +1,71 @@
+//! Edges on their way into a stream, and the forest that it keeps of them.
+
+use crate::numbers::{Kind, Numbers, each_numbers};
+
+/// Edges in the order of their ids, behind a gap into which the forest so far is put when they are merged: so that both lie
+/// in one piece, the smaller ids first, and no edge is moved.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) src: Vec<u32>,
+    pub(crate) dst: Vec<u32>,
+    /// As many as there are endpoints, or none.
+    pub(crate) weights: Numbers,
+    pub(crate) gap: usize,
+}
+
+impl Part {
+    /// The number of edges, without the gap.
+    pub(crate) fn len(&self) -> usize {
+        self.src.len() - self.gap
+    }
+
+    /// Makes this an empty part in the memory that it has.
+    pub(crate) fn reset(&mut self, gap: usize, kind: Kind) {
+        self.truncate(0);
+        if self.weights.kind() != kind {
+            self.weights = Numbers::zeros(kind, 0);
+        }
+        self.src.resize(gap, 0);
+        self.dst.resize(gap, 0);
+        each_numbers!(&mut self.weights, None => {}, all => all.resize(gap, Default::default()));
+        self.gap = gap;
+    }
+
+    /// Adds the edges of a part without a gap and leaves it empty.
+    pub(crate) fn append(&mut self, more: &mut Part) {
+        debug_assert_eq!(more.gap, 0);
+        self.src.append(&mut more.src);
+        self.dst.append(&mut more.dst);
+        self.fill_gap(more.weights.kind());
+        self.weights.append(&mut more.weights);
+    }
+
+    /// Gives the gap weights when the first edges behind it have some.
+    pub(crate) fn fill_gap(&mut self, kind: Kind) {
+        if self.weights.kind() == Kind::None && self.gap > 0 {
+            self.weights = Numbers::zeros(kind, self.gap);
+        }
+    }
+
+    /// Forgets all but the first `len` entries of the arrays.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.src.truncate(len);
+        self.dst.truncate(len);
+        self.weights.truncate(len);
+    }
+}
+
+/// The forest of all edges that were merged, in the order of their ids.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    pub(crate) src: Vec<u32>,
+    pub(crate) dst: Vec<u32>,
+    pub(crate) weights: Numbers,
+    pub(crate) ids: Vec<u64>,
+}
+
+impl Tree {
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
