@@ -108,7 +108,9 @@ pub enum Error {
         needed: u64,
     },
     /// Some edges of a stream have weights and some have none.
-    #[error("from edge {edge} on, edges have weights where those before have none, or none where those before have some")]
+    #[error(
+        "from edge {edge} on, edges have weights where those before have none, or none where those before have some"
+    )]
     MixedWeights {
         /// The first edge that differs from those before, or one close behind it.
         edge: u64,

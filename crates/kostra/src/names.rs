@@ -32,6 +32,30 @@ impl Names {
         name(&self.bytes, &self.ends, v)
     }
 
+    /// Bytes of memory that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.bytes.capacity() + 8 * self.ends.capacity() + 5 * self.ids.capacity()) as u64
+    }
+
+    /// All names in one piece, and where each ends.
+    pub(crate) fn parts(&self) -> (&[u8], &[u64]) {
+        (&self.bytes, &self.ends)
+    }
+
+    /// The names of [`parts`](Self::parts); `None` where these are no distinct names.
+    pub(crate) fn from_parts(bytes: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
+        let mut names = Self::default();
+        let mut start = 0;
+        for (v, &end) in ends.iter().enumerate() {
+            let name = bytes.get(start..usize::try_from(end).ok()?)?;
+            if names.intern(name)? as usize != v {
+                return None;
+            }
+            start = end as usize;
+        }
+        (start == bytes.len()).then_some(names)
+    }
+
     /// The vertex of that name.
     pub fn find(&self, wanted: &[u8]) -> Option<u32> {
         self.ids.find(xxh3_64(wanted), |&v| self.at(v) == wanted).copied()

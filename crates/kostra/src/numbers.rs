@@ -124,13 +124,8 @@ impl Numbers {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        each_numbers!(self, None => 0, all => all.len())
-    }
-
-    /// Forgets the first `count`.
-    pub(crate) fn drop_first(&mut self, count: usize) {
-        each_numbers!(self, None => {}, all => drop(all.drain(..count)));
+    pub(crate) fn count(&self) -> Option<usize> {
+        each_numbers!(self, None => None, all => Some(all.len()))
     }
 
     /// Forgets all but the first `len`.

@@ -60,6 +60,13 @@ impl Watch {
         Self { report: None, stop: self.stop.clone() }
     }
 
+    /// The same for a part of a larger work: what was done before it is added, and the total is that of all (0 when unknown).
+    pub(crate) fn part_of(&self, before: u64, total: u64) -> Self {
+        let Some(report) = self.report.clone() else { return self.clone() };
+        let add = move |progress: Progress| report(Progress { done: before + progress.done, total, ..progress });
+        Self { report: Some(Arc::new(add)), stop: self.stop.clone() }
+    }
+
     /// Reports progress and fails when the work is to stop. Cheap, but call it per block, not per edge.
     pub fn step(&self, phase: &'static str, done: u64, total: u64) -> Result<()> {
         if let Some(report) = &self.report {

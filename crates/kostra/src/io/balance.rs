@@ -27,7 +27,7 @@ static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
 });
 
 /// The signed sum of the hashes of the arcs read so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Balance {
     sum: u64,
     secrets: Secrets,
@@ -53,6 +53,18 @@ impl Balance {
 
     pub(super) fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// The sum and the secrets, for another process to go on with.
+    pub(super) fn to_words(self) -> Vec<u64> {
+        std::iter::once(self.sum).chain(self.secrets.map(u64::from)).collect()
+    }
+
+    /// What [`to_words`](Self::to_words) gave. From here on this process hashes with the same secrets.
+    pub(super) fn from_words(words: &[u64]) -> Option<Self> {
+        let (&sum, secrets) = words.split_first()?;
+        let secrets: Vec<u32> = secrets.iter().map(|&word| word as u32).collect();
+        Some(Self { sum, secrets: secrets.try_into().ok()? })
     }
 
     pub(super) fn join(&mut self, other: Self) {

@@ -4,13 +4,15 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::edges::check_waste;
+use super::edges::{Edges, Keep, Taker, check_waste};
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
-use super::source::{Source, Whole};
+use super::source::{Source, Spot, Whole};
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, largest};
+use crate::numbers::{Kind, Numbers, each_numbers};
+use crate::stream::Part;
 use crate::weight::{Weights, each_weights};
 
 /// The first bytes of every file: not text, and damaged by any transfer that takes it for text.
@@ -21,6 +23,8 @@ const HEADER: usize = 64;
 const ALIGNMENT: usize = 64;
 /// The checksum is over the checksums of pieces of this size, so that all threads can work on it.
 const PIECE: usize = 1 << 20;
+/// Edges that are read at a time where the file is not mapped: whole pieces of all sections.
+const AT_A_TIME: usize = 1 << 18;
 
 /// What the header says, and where the arrays are.
 struct Layout {
@@ -40,6 +44,10 @@ impl Layout {
         }
     }
 
+    fn kind(&self) -> Kind {
+        Kind::ALL[self.weight_type as usize]
+    }
+
     /// Where sources, targets and weights begin, and where the file ends. In 128 bits: no header makes it wrap around.
     fn sections(&self) -> [u128; 4] {
         let aligned = |at: u128| at.next_multiple_of(ALIGNMENT as u128);
@@ -53,7 +61,7 @@ impl Layout {
 pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let file = source.name();
     let whole = source.whole()?;
-    let layout = read_header(&whole, &file)?;
+    let layout = read_header(&whole, Some(whole.len() as u64), &file)?;
     let [src, dst, weights, _] = layout.sections().map(|at| at as usize);
     let m = layout.edges as usize;
     let (src_bytes, dst_bytes) = (&whole[src..src + 4 * m], &whole[dst..dst + 4 * m]);
@@ -78,7 +86,8 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
         .map_err(|error| Error::File { file, what: error.to_string() })
 }
 
-fn read_header(bytes: &[u8], file: &str) -> Result<Layout> {
+/// What the header in the first bytes of a file says; the file must be as long as it promises, where that is known.
+fn read_header(bytes: &[u8], size: Option<u64>, file: &str) -> Result<Layout> {
     let fail = |byte: u64, what: String| Err(Error::Byte { file: file.into(), byte, what });
     if bytes.len() < HEADER {
         return fail(bytes.len() as u64, "the header of 64 bytes is cut short".into());
@@ -109,8 +118,8 @@ fn read_header(bytes: &[u8], file: &str) -> Result<Layout> {
     }
     check_waste(layout.vertices, layout.edges, file)?;
     let [.., end] = layout.sections();
-    if bytes.len() as u128 != end {
-        return fail(bytes.len() as u64, format!("the file ends here, but its header promises {end} bytes"));
+    if let Some(size) = size.filter(|&size| u128::from(size) != end) {
+        return fail(size, format!("the file ends here, but its header promises {end} bytes"));
     }
     Ok(layout)
 }
@@ -126,8 +135,95 @@ fn array<T: Pod>(whole: &Whole, at: usize, len: usize) -> Array<'static, T> {
 
 /// XXH3-64 over the XXH3-64 of every piece of every section, in order.
 fn checksum(sections: [&[u8]; 3]) -> u64 {
-    let sums: Vec<u64> = sections.iter().flat_map(|s| s.par_chunks(PIECE).map(xxh3_64).collect::<Vec<_>>()).collect();
-    xxh3_64(bytemuck::cast_slice(&sums))
+    checksum_of(sections.map(|section| section.par_chunks(PIECE).map(xxh3_64).collect::<Vec<_>>()))
+}
+
+fn checksum_of(sums: [Vec<u64>; 3]) -> u64 {
+    xxh3_64(bytemuck::cast_slice(&sums.concat()))
+}
+
+/// Passes the edges on, a part at a time: the sections are read side by side.
+///
+/// Reading that was interrupted begins again at the first edge, so that the checksum holds; what was taken is not passed again.
+pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+    let (size, file) = (source.plain_size(), source.name());
+    let head = source.head()?;
+    let head = head[..head.len().min(HEADER)].to_vec();
+    let layout = read_header(&head, size, &file)?;
+    let [src_at, dst_at, weights_at, end] = layout.sections().map(|at| at as u64);
+    let resume = taker.resume();
+    let mut edges = taker.begin(Keep::All)?;
+    let done = resume.map_or(0, |resume| resume.entries);
+    let (mut src, mut dst, mut weights) = (source.at(src_at)?, source.at(dst_at)?, source.at(weights_at)?);
+    let mut sums = [Vec::new(), Vec::new(), Vec::new()];
+    while edges.entries < layout.edges {
+        let count = (layout.edges - edges.entries).min(AT_A_TIME as u64) as usize;
+        let part = &mut edges.part;
+        let old = part.src.len();
+        part.src.resize(old + count, 0);
+        part.dst.resize(old + count, 0);
+        let mut column = Numbers::zeros(layout.kind(), count);
+        let weight_bytes = each_numbers!(&mut column, None => &mut [], all => bytemuck::cast_slice_mut(all));
+        let [src_sums, dst_sums, weight_sums] = &mut sums;
+        let read = |source: &mut Source, bytes: &mut [u8], sums: &mut Vec<u64>| {
+            source.read_exact(bytes)?;
+            sums.extend(bytes.chunks(PIECE).map(xxh3_64));
+            Ok::<_, Error>(())
+        };
+        let (one, (other, third)) = rayon::join(
+            || read(&mut src, bytemuck::cast_slice_mut(&mut part.src[old..]), src_sums),
+            || {
+                rayon::join(
+                    || read(&mut dst, bytemuck::cast_slice_mut(&mut part.dst[old..]), dst_sums),
+                    || read(&mut weights, weight_bytes, weight_sums),
+                )
+            },
+        );
+        one.and(other).and(third)?;
+        let largest = largest(&part.src[old..]).max(largest(&part.dst[old..]));
+        let nan = column.weights_from(0).first_nan();
+        if largest > layout.vertices || nan.is_some() {
+            let what = match nan {
+                Some(at) => Error::Nan { edge: edges.entries + at as u64 },
+                None => {
+                    let (edge, vertices) = (edges.entries + wrong(part, old, layout.vertices), layout.vertices);
+                    Error::Vertex { edge, vertex: largest - 1, vertices }
+                }
+            };
+            return Err(Error::File { file, what: what.to_string() });
+        }
+        part.append_weights(&mut column);
+        edges.entries += count as u64;
+        if edges.entries <= done {
+            edges.part.truncate(old);
+        } else if edges.entries < done + count as u64 {
+            let what = "the checkpoint lies between two parts of this file; it is another version's".into();
+            return Err(Error::File { file, what });
+        }
+        (edges.vertices, edges.spot.offset) = (edges.vertices.max(largest), edges.entries);
+        source.watch().step("read", edges.entries * (8 + layout.weight_size()), source.size())?;
+        if edges.entries > done {
+            taker.take(&mut edges)?;
+        }
+    }
+    if size.is_none() {
+        weights.advance(Spot { offset: end, ..Spot::default() })?;
+        if !weights.head()?.is_empty() {
+            let what = "more follows where the header says that the file ends; it is damaged".into();
+            return Err(Error::Byte { file, byte: end, what });
+        }
+    }
+    if checksum_of(sums) != layout.checksum {
+        let what = "the checksum does not fit the data; the file is damaged".into();
+        return Err(Error::Byte { file, byte: 32, what });
+    }
+    Ok((edges, layout.vertices))
+}
+
+/// The first edge behind `old` that names a vertex which is not there.
+fn wrong(part: &Part, old: usize, vertices: u64) -> u64 {
+    let ends = part.src[old..].iter().zip(&part.dst[old..]);
+    ends.take_while(|&(&u, &v)| u64::from(u.max(v)) < vertices).count() as u64
 }
 
 pub(super) fn write(graph: &Graph, sink: &mut Sink) -> Result<(), Stop> {

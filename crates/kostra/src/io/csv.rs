@@ -28,9 +28,7 @@ pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Resu
     let nodes = read_comments(source, b"#")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => {
-                parse(source, &Table::<b','> { columns: FIRST_THREE, ids }, taker)?.listed(nodes, source)
-            }
+            Some(nodes) => parse(source, &Table::<b','> { columns: FIRST_THREE, ids }, taker)?.listed(nodes, source),
             None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
         };
     };

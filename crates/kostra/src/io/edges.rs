@@ -52,6 +52,10 @@ pub(super) enum Keep {
     Either,
 }
 
+impl Keep {
+    pub(super) const ALL: [Keep; 3] = [Keep::All, Keep::Upper, Keep::Either];
+}
+
 /// What becomes of edges as they are read, in the order of the file.
 pub(super) trait Taker: Send {
     /// Whether all edges stay where they are.
@@ -98,7 +102,7 @@ impl Taker for Whole {
 }
 
 /// What is known of the edges of a file up to a place in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Resume {
     pub(super) spot: Spot,
     pub(super) entries: u64,

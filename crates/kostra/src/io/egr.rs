@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::rows::{Rows, edges_of, items, u32_at};
+use super::edges::{Edges, Taker};
+use super::rows::{RowFile, Rows, edges_of, items, pass as pass_rows, u32_at};
 use super::sink::{Sink, Stop};
 use super::source::Source;
+use crate::buffer::Buffer;
 use crate::csr::Csr;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -27,22 +29,7 @@ pub(super) fn layout(head: &[u8], size: u64) -> Option<bool> {
 pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
-    if bytes.len() >= 12 && u32_at(&bytes, 8) != 0 {
-        let what = format!("the first row begins at arc {}, not at 0; not an .egr file, or damaged", u32_at(&bytes, 8));
-        return Err(Error::Byte { file, byte: HEADER, what });
-    }
-    let Some(weighted) = layout(&bytes, bytes.len() as u64) else {
-        let (n, m) = (u64::from(u32_at(&bytes, 0)), u64::from(u32_at(&bytes, 4)));
-        let bare = HEADER + 4 * (n + 1) + 4 * m;
-        return Err(Error::File {
-            file,
-            what: format!(
-                "{} bytes; .egr with the {n} vertices and {m} arcs of its header has {bare}, or {} with weights",
-                bytes.len(),
-                bare + 4 * m
-            ),
-        });
-    };
+    let weighted = check_layout(&bytes, bytes.len() as u64, &file)?;
     let (vertices, arcs) = (u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize);
     let at = HEADER as usize + 4 * (vertices + 1);
     let starts = items::<u32>(&bytes[HEADER as usize..at]);
@@ -50,15 +37,48 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let (ends_at, targets_at) = (HEADER + 4, at as u64);
     let (src, dst, weights) = if weighted {
         let weights = items(&bytes[at + 4 * arcs..]);
-        let rows = Rows { file, ends, targets, weights: &weights, ends_at, targets_at };
+        let rows = Rows { file, ends, first: 0, targets, weights: &weights, ends_at, targets_at };
         let (src, dst, weights) = edges_of(&rows, &watch)?;
         (src, dst, Weights::I32(weights))
     } else {
-        let rows = Rows { file, ends, targets, weights: &vec![(); arcs], ends_at, targets_at };
+        let rows = Rows { file, ends, first: 0, targets, weights: &vec![(); arcs], ends_at, targets_at };
         let (src, dst, _) = edges_of(&rows, &watch)?;
         (src, dst, Weights::Unit)
     };
     Ok(Graph::from_proved_edges(vertices as u32, src, dst, weights))
+}
+
+/// Whether the file has weights; an error where it is none of this format.
+fn check_layout(head: &[u8], size: u64, file: &str) -> Result<bool> {
+    let file = file.to_owned();
+    if size >= 12 && u32_at(head, 8) != 0 {
+        let what = format!("the first row begins at arc {}, not at 0; not an .egr file, or damaged", u32_at(head, 8));
+        return Err(Error::Byte { file, byte: HEADER, what });
+    }
+    layout(head, size).ok_or_else(|| {
+        let (n, m) = (u64::from(u32_at(head, 0)), u64::from(u32_at(head, 4)));
+        let bare = HEADER + 4 * (n + 1) + 4 * m;
+        let what = format!(
+            "{size} bytes; .egr with the {n} vertices and {m} arcs of its header has {bare}, or {} with weights",
+            bare + 4 * m
+        );
+        Error::File { file, what }
+    })
+}
+
+/// Passes the edges on, a part at a time.
+pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+    let size = source.length()?;
+    let head = source.head()?;
+    let counts = (u32_at(head, 0) as usize, u32_at(head, 4) as usize);
+    let head = head[..head.len().min(12)].to_vec();
+    let weighted = check_layout(&head, size, &source.name())?;
+    let (vertices, arcs) = counts;
+    let targets_at = HEADER + 4 * (vertices as u64 + 1);
+    let mut ends = Buffer::<u32>::zeroed(vertices)?;
+    source.at(HEADER + 4)?.read_exact(bytemuck::cast_slice_mut(&mut ends))?;
+    let rows = RowFile { ends, arcs, targets_at, ends_at: HEADER + 4, weights_at: targets_at + 4 * arcs as u64 };
+    if weighted { pass_rows::<_, i32>(source, &rows, taker) } else { pass_rows::<_, ()>(source, &rows, taker) }
 }
 
 pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {

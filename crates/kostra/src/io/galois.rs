@@ -4,10 +4,12 @@
 
 use std::path::Path;
 
+use super::edges::{Edges, Taker};
 use super::egr::write_u32;
-use super::rows::{Rows, edges_of, items, u64_at};
+use super::rows::{RowFile, Rows, edges_of, items, pass as pass_rows, u64_at};
 use super::sink::{Sink, Stop};
 use super::source::Source;
+use crate::buffer::Buffer;
 use crate::csr::Csr;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -20,14 +22,21 @@ pub(super) fn is_header(head: &[u8]) -> bool {
     head.len() >= HEADER && u64_at(head, 0) == 1 && matches!(u64_at(head, 8), 0 | 4 | 8)
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
-    let (file, watch) = (source.name(), source.watch().clone());
-    let bytes = source.whole()?;
-    let fail = |byte, what: String| Error::Byte { file: file.clone(), byte, what };
-    if bytes.len() < HEADER {
-        return Err(fail(bytes.len() as u64, "the header of 32 bytes is cut short".into()));
+/// What the header says, and where targets and data begin.
+struct Layout {
+    datum: u64,
+    vertices: u64,
+    arcs: u64,
+    targets_at: u64,
+    data_at: u64,
+}
+
+fn read_header(head: &[u8], size: u64, file: &str) -> Result<Layout> {
+    let fail = |byte, what: String| Error::Byte { file: file.into(), byte, what };
+    if size < HEADER as u64 {
+        return Err(fail(size, "the header of 32 bytes is cut short".into()));
     }
-    let [version, datum, vertices, arcs] = [0, 8, 16, 24].map(|at| u64_at(&bytes, at));
+    let [version, datum, vertices, arcs] = [0, 8, 16, 24].map(|at| u64_at(head, at));
     if version != 1 {
         return Err(fail(0, format!("version {version}; version 1 is known")));
     }
@@ -40,34 +49,58 @@ pub(super) fn read(source: Source) -> Result<Graph<'static>> {
     let expected = data + u128::from(datum) * u128::from(arcs);
     // Some writers leave the padding out when no data follow it.
     let unpadded = targets + 4 * u128::from(arcs);
-    let size = bytes.len() as u128;
-    if size != expected && !(datum == 0 && size == unpadded) {
+    if u128::from(size) != expected && !(datum == 0 && u128::from(size) == unpadded) {
         let what = format!("the header promises {vertices} vertices and {arcs} arcs, that is {expected} bytes");
-        return Err(fail(bytes.len() as u64, format!("{what}; the file has {size}")));
+        return Err(fail(size, format!("{what}; the file has {size}")));
     }
-    for (what, count) in [("vertices", vertices), ("edges", arcs / 2)] {
-        if count > u32::MAX.into() {
-            return Err(Error::TooLarge { what, count });
-        }
+    if vertices > u32::MAX.into() {
+        return Err(Error::TooLarge { what: "vertices", count: vertices });
     }
-    let (vertices, arcs, targets_at, data_at) = (vertices as usize, arcs as usize, targets as usize, data as usize);
+    Ok(Layout { datum, vertices, arcs, targets_at: targets as u64, data_at: data as u64 })
+}
+
+/// Passes the edges on, a part at a time.
+pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+    let size = source.length()?;
+    let head = source.head()?;
+    let head = head[..head.len().min(HEADER)].to_vec();
+    let Layout { datum, vertices, arcs, targets_at, data_at } = read_header(&head, size, &source.name())?;
+    let mut ends = Buffer::<u64>::zeroed(vertices as usize)?;
+    source.at(HEADER as u64)?.read_exact(bytemuck::cast_slice_mut(&mut ends))?;
+    let rows = RowFile { ends, arcs: arcs as usize, targets_at, ends_at: HEADER as u64, weights_at: data_at };
+    match datum {
+        0 => pass_rows::<_, ()>(source, &rows, taker),
+        4 => pass_rows::<_, u32>(source, &rows, taker),
+        _ => pass_rows::<_, i64>(source, &rows, taker),
+    }
+}
+
+pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+    let (file, watch) = (source.name(), source.watch().clone());
+    let bytes = source.whole()?;
+    let Layout { datum, vertices, arcs, targets_at, data_at } = read_header(&bytes, bytes.len() as u64, &file)?;
+    if arcs / 2 > u32::MAX.into() {
+        return Err(Error::TooLarge { what: "edges", count: arcs / 2 });
+    }
+    let (vertices, arcs, targets_at, data_at) =
+        (vertices as usize, arcs as usize, targets_at as usize, data_at as usize);
     let ends = items::<u64>(&bytes[HEADER..targets_at]);
     let targets = items(&bytes[targets_at..targets_at + 4 * arcs]);
     let data = &bytes[data_at.min(bytes.len())..];
     let (ends, ends_at, targets, targets_at) = (&*ends, HEADER as u64, &*targets, targets_at as u64);
     let (src, dst, weights) = match datum {
         0 => {
-            let rows = Rows { file, ends, targets, weights: &vec![(); arcs], ends_at, targets_at };
+            let rows = Rows { file, ends, first: 0, targets, weights: &vec![(); arcs], ends_at, targets_at };
             let (src, dst, _) = edges_of(&rows, &watch)?;
             (src, dst, Weights::Unit)
         }
         4 => {
-            let rows = Rows { file, ends, targets, weights: &items(data), ends_at, targets_at };
+            let rows = Rows { file, ends, first: 0, targets, weights: &items(data), ends_at, targets_at };
             let (src, dst, weights) = edges_of(&rows, &watch)?;
             (src, dst, Weights::U32(weights))
         }
         _ => {
-            let rows = Rows { file, ends, targets, weights: &items(data), ends_at, targets_at };
+            let rows = Rows { file, ends, first: 0, targets, weights: &items(data), ends_at, targets_at };
             let (src, dst, weights) = edges_of(&rows, &watch)?;
             (src, dst, Weights::I64(weights))
         }

@@ -20,6 +20,7 @@ use self::compression::Compression;
 use self::edges::{Edges, Taker, Whole};
 use self::sink::write_file;
 use self::source::{BYTE_ORDER_MARK, Source};
+pub use self::stream::{StreamOptions, solve_files};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -27,6 +28,7 @@ use crate::watch::Watch;
 
 mod balance;
 mod binary;
+mod checkpoint;
 mod compression;
 mod csv;
 mod dimacs;
@@ -43,6 +45,7 @@ mod scan;
 mod sink;
 mod source;
 mod steinlib;
+mod stream;
 mod upper;
 
 const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");

@@ -14,10 +14,13 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::balance::{Balance, Bits, Secrets};
-use super::upper::{self, Arcs, Kept, Room};
+use super::edges::{Edges, Keep, Resume, Taker};
+use super::source::Source;
+use super::upper::{self, Arcs, Counted, Room};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::numbers::Numbers;
 use crate::watch::Watch;
 
 /// Arcs that are worked on at a time: their sources, targets and weights fit into the smallest cache.
@@ -30,11 +33,16 @@ const PIECE: usize = 1 << 15;
 /// their lengths.
 const SHORT: usize = 16;
 
-/// The arcs of a file, straight from its bytes.
+/// Arcs that are read at a time where the file is not mapped: some pieces for every thread.
+const AT_A_TIME: usize = 1 << 18;
+
+/// Arcs of a file, straight from its bytes: all of them, or a part that is read at a time.
 pub(super) struct Rows<'a, E, W> {
     pub(super) file: String,
     /// Where the row of each vertex ends.
     pub(super) ends: &'a [E],
+    /// How many arcs stand before these in the file.
+    pub(super) first: usize,
     /// The neighbour of every arc.
     pub(super) targets: &'a [u32],
     /// The weight of every arc, which is `()` where the file has none.
@@ -57,7 +65,7 @@ where
     E: Pod + Ord + Into<u64> + Send + Sync,
     W: Pod + Bits + Send + Sync,
 {
-    rows.check_ends()?;
+    rows.check_ends(rows.targets.len())?;
     // Room for all arcs: what is not used takes no memory.
     let arcs = rows.targets.len();
     let room = arcs.min(u32::MAX as usize);
@@ -173,9 +181,10 @@ where
     W: Pod + Send + Sync,
 {
     room.0.par_chunks_mut(PIECE).enumerate().for_each(|(piece, src)| {
-        let (mut row, mut sources) = (rows.row_of(piece * PIECE), [0; BLOCK + SHORT]);
+        let first = rows.first + piece * PIECE;
+        let (mut row, mut sources) = (rows.row_of(first), [0; BLOCK + SHORT]);
         for (block, src) in src.chunks_mut(BLOCK).enumerate() {
-            let start = piece * PIECE + block * BLOCK;
+            let start = first + block * BLOCK;
             row = rows.write_sources(row, start..start + src.len(), &mut sources);
             src.copy_from_slice(&sources[..src.len()]);
         }
@@ -237,13 +246,13 @@ impl<W: Pod + Bits> Part<W> {
         &mut self,
         rows: &Rows<E, W>,
         piece: Range<usize>,
-        keep: impl Fn(Arcs<W>, Room<W>, &Secrets) -> Kept,
+        keep: impl Fn(Arcs<W>, Room<W>, &Secrets) -> Counted,
     ) {
         (self.len, self.balance) = (0, Balance::default());
-        let (mut row, mut sources, mut last) = (rows.row_of(piece.start), [0; BLOCK + SHORT], 0);
+        let (mut row, mut sources, mut last) = (rows.row_of(rows.first + piece.start), [0; BLOCK + SHORT], 0);
         for start in piece.clone().step_by(BLOCK) {
             let block = start..(start + BLOCK).min(piece.end);
-            row = rows.write_sources(row, block.clone(), &mut sources);
+            row = rows.write_sources(row, rows.first + block.start..rows.first + block.end, &mut sources);
             let arcs = (&sources[..block.len()], &rows.targets[block.clone()], &rows.weights[block]);
             let room = (&mut self.src[self.len..], &mut self.dst[self.len..], &mut self.weights[self.len..]);
             let kept = keep(arcs, room, self.balance.secrets());
@@ -257,7 +266,7 @@ impl<W: Pod + Bits> Part<W> {
 
 impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
     /// Row ends rise to the number of arcs: whatever the file says, no index is out of range.
-    fn check_ends(&self) -> Result<()> {
+    fn check_ends(&self, arcs: usize) -> Result<()> {
         let fail = |v: usize, what| {
             let byte = self.ends_at + (v * size_of::<E>()) as u64;
             Err(Error::Byte { file: self.file.clone(), byte, what })
@@ -274,8 +283,7 @@ impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
             return fail(v, format!("row {v} ends before it begins; the file is damaged"));
         }
         let last = self.ends.last().map_or(0, |&end| end.into());
-        if last != self.targets.len() as u64 {
-            let arcs = self.targets.len();
+        if last != arcs as u64 {
             let what = format!("the rows end at arc {last}, but the header promises {arcs} arcs");
             return fail(self.ends.len().saturating_sub(1), what);
         }
@@ -287,7 +295,7 @@ impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
         // On one thread: one that waits for others could be given a piece whose turn comes after this one's.
         let arc = self.targets.iter().position(|&target| target as usize >= n).unwrap_or(0);
         let what = format!("neighbour {} does not exist; the header promises {n} vertices", self.targets[arc]);
-        Error::Byte { file: self.file.clone(), byte: self.targets_at + 4 * arc as u64, what }
+        Error::Byte { file: self.file.clone(), byte: self.targets_at + 4 * (self.first + arc) as u64, what }
     }
 }
 
@@ -315,6 +323,127 @@ impl<E: Pod + Ord + Into<u64>, W> Rows<'_, E, W> {
         }
         row
     }
+}
+
+/// A weight of arcs as it is kept: `()` where there are none.
+pub(super) trait Kept: Pod + Bits + Send + Sync {
+    fn numbers(all: Vec<Self>) -> Numbers;
+}
+
+macro_rules! kept {
+    ($($type:ty, $all:ident => $numbers:expr);*) => {$(
+        impl Kept for $type {
+            fn numbers($all: Vec<Self>) -> Numbers {
+                $numbers
+            }
+        }
+    )*};
+}
+kept!((), _all => Numbers::None; u32, all => Numbers::U32(all); i32, all => Numbers::I32(all); i64, all => Numbers::I64(all));
+
+/// A file of rows that is read a part at a time, at up to three places at once.
+pub(super) struct RowFile<E> {
+    pub(super) ends: Buffer<E>,
+    pub(super) arcs: usize,
+    pub(super) targets_at: u64,
+    pub(super) ends_at: u64,
+    pub(super) weights_at: u64,
+}
+
+impl<E: Pod + Ord + Into<u64> + Send + Sync> RowFile<E> {
+    fn check_ends(&self, file: &str) -> Result<()> {
+        let (ends_at, targets_at) = (self.ends_at, self.targets_at);
+        let rows = Rows {
+            file: file.into(),
+            ends: &self.ends,
+            first: 0,
+            targets: &[],
+            weights: &[(); 0],
+            ends_at,
+            targets_at,
+        };
+        rows.check_ends(self.arcs)
+    }
+}
+
+/// Passes the edges on, a part at a time: those with u <= v, and then all arcs if they turn out not to be symmetric.
+pub(super) fn pass<E, W>(source: &Source, file: &RowFile<E>, taker: &mut dyn Taker) -> Result<(Edges, u64)>
+where
+    E: Pod + Ord + Into<u64> + Send + Sync,
+    W: Kept,
+{
+    let resume = taker.resume();
+    let vertices = file.ends.len() as u64;
+    file.check_ends(&source.name())?;
+    let keep = resume.map_or(Keep::Upper, |resume| resume.keep);
+    let edges = pass_keeping::<E, W>(source, file, keep, resume, taker)?;
+    if keep == Keep::All || edges.balance.is_symmetric() {
+        return Ok((edges, vertices));
+    }
+    taker.again(edges)?;
+    Ok((pass_keeping::<E, W>(source, file, Keep::All, None, taker)?, vertices))
+}
+
+fn pass_keeping<E, W>(
+    source: &Source,
+    file: &RowFile<E>,
+    keep: Keep,
+    resume: Option<Resume>,
+    taker: &mut dyn Taker,
+) -> Result<Edges>
+where
+    E: Pod + Ord + Into<u64> + Send + Sync,
+    W: Kept,
+{
+    let mut edges = taker.begin(keep)?;
+    if let Some(Resume { spot, entries, balance, .. }) = resume {
+        (edges.spot, edges.entries, edges.balance) = (spot, entries, balance);
+    }
+    let done = edges.entries;
+    let mut targets = source.at(file.targets_at + 4 * done)?;
+    let mut weights = source.at(file.weights_at + size_of::<W>() as u64 * done)?;
+    let (mut target, mut weight) = (Vec::<u32>::new(), Vec::<W>::new());
+    for first in (done as usize..file.arcs.max(done as usize)).step_by(AT_A_TIME) {
+        let count = AT_A_TIME.min(file.arcs - first);
+        target.resize(count, 0);
+        weight.resize(count, W::zeroed());
+        let read = |source: &mut Source, bytes: &mut [u8]| source.read_exact(bytes);
+        let (one, other) = rayon::join(
+            || read(&mut targets, bytemuck::cast_slice_mut(&mut target)),
+            || if size_of::<W>() > 0 { read(&mut weights, bytemuck::cast_slice_mut(&mut weight)) } else { Ok(()) },
+        );
+        one.and(other)?;
+        let (ends, ends_at, targets_at) = (&file.ends[..], file.ends_at, file.targets_at);
+        let rows = Rows { file: source.name(), ends, first, targets: &target, weights: &weight, ends_at, targets_at };
+        let silent = source.watch().silent();
+        let part = &mut edges.part;
+        let old = part.src.len();
+        part.src.resize(old + count, 0);
+        part.dst.resize(old + count, 0);
+        let mut column = vec![W::zeroed(); count];
+        let room = (&mut part.src[old..], &mut part.dst[old..], &mut column[..]);
+        let kept = match keep {
+            Keep::Upper => {
+                let (kept, balance) = keep_upper(&rows, room, &silent)?;
+                edges.balance.join(balance);
+                kept
+            }
+            Keep::All | Keep::Either => {
+                keep_all(&rows, room);
+                count
+            }
+        };
+        part.src.truncate(old + kept);
+        part.dst.truncate(old + kept);
+        column.truncate(kept);
+        part.append_weights(&mut W::numbers(column));
+        edges.entries += count as u64;
+        edges.vertices = file.ends.len() as u64;
+        edges.spot.offset = edges.entries;
+        source.watch().step("read", targets.position() + size_of::<W>() as u64 * edges.entries, source.size())?;
+        taker.take(&mut edges)?;
+    }
+    Ok(edges)
 }
 
 /// The items in a part of a file: in place where they lie aligned, as in mapped files, else copied.
@@ -387,11 +516,13 @@ mod tests {
             for threads in [1, 2, 5] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let (ends, targets) = (&ends[..], &targets[..]);
-                let rows = Rows { file: String::new(), ends, targets, weights: &weights, ends_at, targets_at };
+                let rows =
+                    Rows { file: String::new(), ends, first: 0, targets, weights: &weights, ends_at, targets_at };
                 let (src, dst, weights) = pool.install(|| edges_of(&rows, &watch)).unwrap();
                 let edges = src.iter().zip(&*dst).zip(&*weights).map(|((&u, &v), &w)| (u, v, w));
                 assert!(edges.eq(expected.iter().copied()), "{symmetric} {threads}");
-                let rows = Rows { file: String::new(), ends: &narrow, targets, weights: &none, ends_at, targets_at };
+                let rows =
+                    Rows { file: String::new(), ends: &narrow, first: 0, targets, weights: &none, ends_at, targets_at };
                 let (src, dst, weights) = pool.install(|| edges_of(&rows, &watch)).unwrap();
                 let edges = src.iter().zip(&*dst).map(|(&u, &v)| (u, v));
                 assert!(edges.eq(expected.iter().map(|&(u, v, _)| (u, v))), "{symmetric} {threads}");
@@ -405,7 +536,8 @@ mod tests {
         let (mut ends, mut targets, _) = arcs(true);
         let weights = vec![(); targets.len()];
         let told = |ends: &[u64], targets: &[u32]| {
-            let rows = Rows { file: "x".into(), ends, targets, weights: &weights, ends_at: 16, targets_at: 1000 };
+            let rows =
+                Rows { file: "x".into(), ends, first: 0, targets, weights: &weights, ends_at: 16, targets_at: 1000 };
             edges_of(&rows, &Watch::new()).map(|_| ()).unwrap_err().to_string()
         };
         (targets[100_000], targets[200_000]) = (5000, u32::MAX);

@@ -137,6 +137,37 @@ impl Source {
         Ok(())
     }
 
+    /// The same input from that byte on, whatever was taken here: for formats that are read at several places at once.
+    pub(super) fn at(&self, offset: u64) -> Result<Self> {
+        if self.file.is_none() {
+            let what = "this format is read at several places at once, which a pipe does not allow; give it as a file";
+            return Err(self.error(what));
+        }
+        let mut there = Self::open(&self.path, &self.watch)?;
+        there.advance(Spot { offset, ..Spot::default() })?;
+        Ok(there)
+    }
+
+    /// The number of bytes once they are decompressed, which must be done to know it.
+    pub(super) fn length(&self) -> Result<u64> {
+        if let Some(size) = self.plain_size() {
+            return Ok(size);
+        }
+        let mut all = self.at(0)?;
+        loop {
+            let step = all.peek(BLOCK)?.len();
+            if step == 0 {
+                return Ok(all.offset);
+            }
+            all.take(step);
+        }
+    }
+
+    /// The size of the file as it lies there, compressed or not; 0 where it is not known.
+    pub(super) fn size(&self) -> u64 {
+        self.size.unwrap_or(0)
+    }
+
     /// Reads the next bytes; an error where there are fewer.
     pub(super) fn read_exact(&mut self, buffer: &mut [u8]) -> Result<()> {
         let waiting = (self.pending.len() - self.taken).min(buffer.len());

@@ -16,7 +16,7 @@ pub(super) type Arcs<'a, W> = (&'a [u32], &'a [u32], &'a [W]);
 pub(super) type Room<'a, W> = (&'a mut [u32], &'a mut [u32], &'a mut [W]);
 
 /// What became of the arcs of a block.
-pub(super) struct Kept {
+pub(super) struct Counted {
     /// How many are kept.
     pub(super) len: usize,
     /// The sum of the signed hashes of all.
@@ -28,7 +28,7 @@ pub(super) struct Kept {
 /// Keeps the arcs with u <= v; returns how many, and the sum of the signed hashes of all. What lies behind those that are
 /// kept is overwritten as well.
 #[inline(always)]
-pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Kept {
+pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Counted {
     let (mut len, mut sum, mut last) = (0, 0u64, 0);
     for ((&u, &v), &weight) in arcs.0.iter().zip(arcs.1).zip(arcs.2) {
         // Each is written behind the last that was kept, and stays if it is kept, too: no branch to mispredict.
@@ -37,13 +37,13 @@ pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> 
         sum = sum.wrapping_add(signed_hash(u, v, weight.bits(), secrets));
         last = u.max(v).max(last);
     }
-    Kept { len, sum, last }
+    Counted { len, sum, last }
 }
 
 /// As [`keep`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-pub(super) fn keep_avx2<W: Pod + Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Kept {
+pub(super) fn keep_avx2<W: Pod + Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Counted {
     let ((src, dst), most) = ((&mut *room.0, &mut *room.1), arcs.0.len() / 8 * 8);
     let kept = match size_of::<W>() {
         0 => avx2::keep::<0>(arcs.0, arcs.1, &[], src, dst, &mut [], secrets),
@@ -52,7 +52,7 @@ pub(super) fn keep_avx2<W: Pod + Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &S
     };
     let rest = (&arcs.0[most..], &arcs.1[most..], &arcs.2[most..]);
     let rest = keep(rest, (&mut src[kept.len..], &mut dst[kept.len..], &mut room.2[kept.len..]), secrets);
-    Kept { len: kept.len + rest.len, sum: kept.sum.wrapping_add(rest.sum), last: kept.last.max(rest.last) }
+    Counted { len: kept.len + rest.len, sum: kept.sum.wrapping_add(rest.sum), last: kept.last.max(rest.last) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -61,7 +61,7 @@ mod avx2 {
 
     use bytemuck::cast;
 
-    use super::{Kept, Secrets};
+    use super::{Counted, Secrets};
 
     /// For every mask of eight bits the places of those that are set, ascending, a byte each.
     const FRONT: [u64; 256] = {
@@ -90,7 +90,7 @@ mod avx2 {
         dst: &mut [u32],
         kept_weights: &mut [u32],
         secrets: &Secrets,
-    ) -> Kept {
+    ) -> Counted {
         let secrets = secrets.map(|secret| _mm256_set1_epi32(secret as i32));
         let (mut len, mut sum, mut last) = (0, _mm256_setzero_si256(), _mm256_setzero_si256());
         for (at, (&u, &v)) in sources.as_chunks::<8>().0.iter().zip(targets.as_chunks::<8>().0).enumerate() {
@@ -164,7 +164,7 @@ mod avx2 {
         }
         let (sum, last): ([u64; 4], [u32; 8]) = (cast(sum), cast(last));
         let sum = sum.iter().fold(0, |sum: u64, &part| sum.wrapping_add(part));
-        Kept { len, sum, last: last.into_iter().fold(0, u32::max) }
+        Counted { len, sum, last: last.into_iter().fold(0, u32::max) }
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
                 let mut balance = Balance::default();
                 all().for_each(|(u, v, w)| balance.add(u, v, w.bits()));
                 let last = u.iter().chain(&v).copied().max().unwrap_or(0);
-                let agrees = |keep: fn(Arcs<W>, Room<W>, &Secrets) -> Kept| {
+                let agrees = |keep: fn(Arcs<W>, Room<W>, &Secrets) -> Counted| {
                     let (mut src, mut dst, mut weights) = (u.clone(), v.clone(), w.clone());
                     let kept = keep((&u, &v, &w), (&mut src, &mut dst, &mut weights), &secrets);
                     let edges = src.iter().zip(&dst).zip(&weights).map(|((&u, &v), &w)| (u, v, w));

@@ -29,6 +29,10 @@ const READER: u64 = 6 << 20;
 pub(crate) struct Memory {
     /// The limit, in bytes.
     pub(crate) limit: Option<u64>,
+    /// Among how many streams it is shared.
+    pub(crate) shares: u64,
+    /// No part is larger.
+    pub(crate) batch: usize,
     pub(crate) threads: u64,
     pub(crate) algorithm: Algorithm,
 }
@@ -36,15 +40,17 @@ pub(crate) struct Memory {
 impl Memory {
     /// How many edges a part may have, of so many vertices and with weights of that size; `held` is what else there is.
     pub(crate) fn capacity(&self, vertices: u64, weight: u64, held: u64) -> Result<usize> {
-        let Some(limit) = self.limit else { return Ok(UNLIMITED.max(PER_VERTEX * vertices) as usize) };
+        let Some(limit) = self.limit else {
+            return Ok(self.batch.min(UNLIMITED.max(PER_VERTEX * vertices) as usize));
+        };
         let (per_vertex, per_edge) = self.shares(weight);
         let fixed = vertices * per_vertex + held + self.threads * READER;
-        let capacity = limit.saturating_sub(fixed) / per_edge;
+        let capacity = (limit / self.shares).saturating_sub(fixed) / per_edge;
         let least = SMALLEST.max(vertices / SMALLEST_SHARE);
         if capacity < least {
-            return Err(Error::Limit { vertices, limit, needed: fixed + least * per_edge });
+            return Err(Error::Limit { vertices, limit, needed: (fixed + least * per_edge) * self.shares });
         }
-        Ok(capacity as usize)
+        Ok(self.batch.min(capacity as usize))
     }
 
     /// Bytes for each vertex and for each edge of a part.
@@ -66,7 +72,7 @@ mod tests {
 
     #[test]
     fn parts_shrink_as_vertices_take_their_share_until_nothing_is_left() {
-        let memory = |limit| Memory { limit, threads: 2, algorithm: Algorithm::Auto };
+        let memory = |limit| Memory { limit, shares: 1, batch: usize::MAX, threads: 2, algorithm: Algorithm::Auto };
         assert_eq!(memory(None).capacity(0, 4, 0).unwrap(), 1 << 24);
         assert_eq!(memory(None).capacity(1 << 23, 4, 0).unwrap(), 1 << 25);
         let small = memory(Some(256 << 20));

@@ -18,6 +18,7 @@ mod memory;
 mod merge;
 mod part;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -82,7 +83,7 @@ impl Stream {
         let watch = run.watch().silent();
         let threads = rayon::current_num_threads() as u64;
         Self {
-            memory: Memory { limit: None, threads, algorithm: run.algorithm() },
+            memory: Memory { limit: None, shares: 1, batch: usize::MAX, threads, algorithm: run.algorithm() },
             run: run.clone().with_stats(false).watched_by(watch),
             vertices: 0,
             taken: 0,
@@ -105,6 +106,12 @@ impl Stream {
         self
     }
 
+    /// Merges as soon as so many edges wait, even where there is memory for more.
+    pub fn batch(mut self, edges: usize) -> Self {
+        self.memory.batch = edges.max(1);
+        self
+    }
+
     /// The graph has at least so many vertices, whether edges name them or not.
     pub fn vertices(&mut self, at_least: u64) -> Result<()> {
         if at_least > u32::MAX.into() {
@@ -120,8 +127,19 @@ impl Stream {
         if let Some(edge) = weights.first_nan() {
             return Err(Error::Nan { edge: self.edges() + edge as u64 });
         }
-        for start in (0..src.len()).step_by(PIECE) {
-            let range = start..src.len().min(start + PIECE);
+        self.add(src, dst, weights)
+    }
+
+    /// The same for arrays that are known to be sound. It must not wait for threads of the caller's pool, whose work may be what
+    /// calls it.
+    pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
+        // No edges may have weights of a type, too.
+        let mut none = Numbers::None;
+        extend(&mut none, weights, 0..0);
+        self.part.append_weights(&mut none);
+        let piece = PIECE.min(self.memory.batch);
+        for start in (0..src.len()).step_by(piece) {
+            let range = start..src.len().min(start + piece);
             let (src, dst) = (&src[range.clone()], &dst[range.clone()]);
             let largest = src.iter().chain(dst).fold(0, |largest, &v| largest.max(v));
             self.vertices(u64::from(largest) + 1)?;
@@ -129,11 +147,10 @@ impl Stream {
             self.part.dst.extend_from_slice(dst);
             let mut more = Numbers::None;
             extend(&mut more, weights, range);
-            self.part.fill_gap(more.kind());
-            self.part.weights.append(&mut more);
+            self.part.append_weights(&mut more);
             if self.is_full(&self.part, 0)? {
                 self.wait()?;
-                self.merge_waiting()?;
+                self.start_waiting()?;
             }
         }
         Ok(())
@@ -147,9 +164,10 @@ impl Stream {
     /// The forest of all edges.
     pub fn finish(mut self) -> Result<StreamForest> {
         self.wait()?;
-        self.merge_waiting()?;
+        self.start_waiting()?;
         self.wait()?;
-        let Tree { src, dst, weights, ids } = std::mem::take(&mut self.tree);
+        let Tree { src, dst, mut weights, ids } = std::mem::take(&mut self.tree);
+        weights.promote(self.part.weights.kind());
         let graph = Graph::from_proved_edges(self.vertices as u32, src.into(), dst.into(), weights.into_weights());
         let positions: Vec<u32> = (0..ids.len() as u32).collect();
         let weight = graph.weights().total(&positions);
@@ -174,7 +192,8 @@ impl Stream {
         Ok(())
     }
 
-    fn merge_waiting(&mut self) -> Result<()> {
+    /// Starts to merge what waits. No merge runs.
+    pub(crate) fn start_waiting(&mut self) -> Result<()> {
         let mut part = std::mem::take(&mut self.part);
         let outcome = self.start(&mut part);
         self.part = part;
@@ -187,7 +206,7 @@ impl Stream {
             return Ok(());
         }
         self.check_weights(part)?;
-        self.check_gap(part);
+        debug_assert!(part.gap >= self.tree.len(), "the forest fits into the gap");
         let (edges, old) = (part.len() as u64, self.tree.len() as u64);
         // A forest never has more edges than there were, nor as many as there are vertices.
         let gap = (old + edges).min(self.vertices.saturating_sub(1)) as usize;
@@ -212,26 +231,13 @@ impl Stream {
         Ok(())
     }
 
-    /// The forest fits into the gap, unless the number of vertices was not known when the part began.
-    fn check_gap(&self, part: &mut Part) {
-        if part.gap < self.tree.len() {
-            let mut moved = Part::default();
-            moved.reset(self.tree.len(), part.weights.kind());
-            let mut rest = Part { weights: std::mem::take(&mut part.weights), ..Part::default() };
-            moved.src.extend_from_slice(&part.src[part.gap..]);
-            moved.dst.extend_from_slice(&part.dst[part.gap..]);
-            rest.weights.drop_first(part.gap);
-            moved.weights.append(&mut rest.weights);
-            *part = moved;
-        }
-    }
-
     /// All edges have weights or none has; and integers that are no exact floats do not meet floats, because those left out
     /// already were compared exactly.
     fn check_weights(&mut self, part: &Part) -> Result<()> {
         let is_float = |kind| matches!(kind, Kind::F32 | Kind::F64);
         let kind = part.weights.kind();
-        if *self.weighted.get_or_insert(kind != Kind::None) != (kind != Kind::None) {
+        let is_uneven = part.weights.count().is_some_and(|count| count != part.src.len());
+        if is_uneven || *self.weighted.get_or_insert(kind != Kind::None) != (kind != Kind::None) {
             return Err(Error::MixedWeights { edge: self.taken });
         }
         if is_float(self.kind) {
@@ -242,6 +248,66 @@ impl Stream {
         }
         self.is_beyond_floats |= part.weights.is_beyond_floats();
         Ok(())
+    }
+
+    /// The part that fills, for the caller to fill and give back.
+    pub(crate) fn take_part(&mut self) -> Part {
+        std::mem::take(&mut self.part)
+    }
+
+    /// Takes a part back that is not full yet.
+    pub(crate) fn give_back(&mut self, part: Part) {
+        self.part = part;
+    }
+
+    /// Merges all that waits, whether it is much or not.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.wait()?;
+        self.start_waiting()
+    }
+
+    /// Another stream with the edges of this one, from which both go on.
+    pub(crate) fn fork(&mut self) -> Result<Self> {
+        self.flush()?;
+        self.wait()?;
+        let mut part = Part::default();
+        part.reset(self.tree.len(), self.kind);
+        Ok(Self {
+            run: self.run.clone(),
+            tree: self.tree.clone(),
+            part,
+            spare: None,
+            merging: None,
+            pool: self.pool.clone(),
+            time: Duration::ZERO,
+            ..*self
+        })
+    }
+
+    /// Takes only a share of the memory that it is allowed: there is another stream.
+    pub(crate) fn share_memory(&mut self, shares: u64) {
+        self.memory.shares = shares;
+    }
+
+    /// Bytes of the forest.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.tree.len() * (16 + self.kind.size())) as u64
+    }
+
+    /// What a checkpoint must hold to go on from here. No merge runs, and what waits is not part of it.
+    pub(crate) fn state(&self) -> State<'_> {
+        let Self { vertices, taken, weighted, is_beyond_floats, tree, .. } = self;
+        let tree = Cow::Borrowed(tree);
+        State { vertices: *vertices, taken: *taken, weighted: *weighted, is_beyond_floats: *is_beyond_floats, tree }
+    }
+
+    /// Goes on from there.
+    pub(crate) fn restore(&mut self, state: State) {
+        let State { vertices, taken, weighted, is_beyond_floats, tree } = state;
+        (self.vertices, self.taken, self.weighted) = (vertices, taken, weighted);
+        (self.is_beyond_floats, self.tree) = (is_beyond_floats, tree.into_owned());
+        self.kind = self.tree.weights.kind();
+        self.part.reset(self.tree.len(), self.kind);
     }
 
     /// Takes all weights for `f64` from the beginning.
@@ -264,6 +330,15 @@ impl Stream {
         })?;
         Ok(Arc::clone(self.pool.insert(Arc::new(pool))))
     }
+}
+
+/// A stream without what waits and what runs.
+pub(crate) struct State<'a> {
+    pub(crate) vertices: u64,
+    pub(crate) taken: u64,
+    pub(crate) weighted: Option<bool>,
+    pub(crate) is_beyond_floats: bool,
+    pub(crate) tree: Cow<'a, Tree>,
 }
 
 /// The spanning forest of a stream. The graph is gone, so its edges are here: as a graph of their own.

@@ -36,15 +36,15 @@ impl Part {
         debug_assert_eq!(more.gap, 0);
         self.src.append(&mut more.src);
         self.dst.append(&mut more.dst);
-        self.fill_gap(more.weights.kind());
-        self.weights.append(&mut more.weights);
+        self.append_weights(&mut more.weights);
     }
 
-    /// Gives the gap weights when the first edges behind it have some.
-    pub(crate) fn fill_gap(&mut self, kind: Kind) {
+    /// Adds the weights of edges whose ends were added.
+    pub(crate) fn append_weights(&mut self, more: &mut Numbers) {
         if self.weights.kind() == Kind::None && self.gap > 0 {
-            self.weights = Numbers::zeros(kind, self.gap);
+            self.weights = Numbers::zeros(more.kind(), self.gap);
         }
+        self.weights.append(more);
     }
 
     /// Forgets all but the first `len` entries of the arrays.
