@@ -1,9 +1,13 @@
 //! The pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort, bits.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use bytemuck::Pod;
+use rayon::ThreadPool;
 use rayon::prelude::*;
+
+use crate::error::{Error, Result};
 
 /// Below this many items one thread does the work: starting others would cost more.
 pub(crate) const PARALLEL_FROM: usize = 1 << 14;
@@ -256,6 +260,23 @@ fn spread<T: Pod + Send + Sync>(items: &[T], other: &mut [T], digit: impl Fn(&T)
         }
     });
     true
+}
+
+/// A pool of so many threads beside the caller's, made when it is first needed.
+pub(crate) fn own_pool(
+    pool: &mut Option<Arc<ThreadPool>>,
+    threads: usize,
+    name: &'static str,
+) -> Result<Arc<ThreadPool>> {
+    if let Some(pool) = pool {
+        return Ok(Arc::clone(pool));
+    }
+    let new = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| name.into()).build();
+    let new = new.map_err(|error| Error::Device {
+        name: "cpu".into(),
+        what: format!("the threads did not start ({error}); use fewer"),
+    })?;
+    Ok(Arc::clone(pool.insert(Arc::new(new))))
 }
 
 #[cfg(test)]

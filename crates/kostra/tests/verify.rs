@@ -8,25 +8,90 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use common::{Case, Values, any_case, mix, oracle, random, seeds};
-use kostra::verify::{Edge, Flaw};
-use kostra::{Error, Graph, Run, Watch, solve};
+use kostra::verify::{Edge, Flaw, Proof};
+use kostra::{Error, Graph, Run, Watch, Weights, solve};
 use proptest::prelude::*;
 
 fn verify(graph: &Graph, edges: &[u32], maximum: bool) -> Option<Flaw> {
-    match kostra::verify(graph, edges, maximum, &Watch::new()) {
+    let flaw = flaw_of(kostra::verify(graph, edges, maximum, &Watch::new()));
+    if !matches!(flaw, Some(Flaw::NoSuchEdge { .. })) {
+        for cut in [0, graph.edges() / 3, graph.edges()] {
+            assert_eq!(flaw_of(verify_in_parts(graph, edges, maximum, cut)), flaw, "in parts, cut at {cut}");
+        }
+    }
+    flaw
+}
+
+fn flaw_of(outcome: kostra::Result<()>) -> Option<Flaw> {
+    match outcome {
         Ok(()) => None,
         Err(Error::Flaw(flaw)) => Some(flaw),
         Err(other) => panic!("{other}"),
     }
 }
 
+/// The same proof, where the graph's edges pass by in two parts.
+fn verify_in_parts(graph: &Graph, edges: &[u32], maximum: bool, cut: usize) -> kostra::Result<()> {
+    let (src, dst): (Vec<u32>, Vec<u32>) = edges.iter().map(|&e| graph.endpoints(e as usize)).unzip();
+    let forest = Graph::from_edges(graph.vertices(), src, dst, some(graph.weights(), edges))?;
+    let ids: Vec<u64> = edges.iter().map(|&e| e.into()).collect();
+    let mut proof = Proof::new(&forest, &ids, maximum, &Watch::new())?;
+    let all: Vec<u32> = (0..graph.edges() as u32).collect();
+    for part in [&all[..cut], &all[cut..]] {
+        let (src, dst): (Vec<u32>, Vec<u32>) = part.iter().map(|&e| graph.endpoints(e as usize)).unzip();
+        proof.push(&src, &dst, &some(graph.weights(), part))?;
+    }
+    proof.finish()
+}
+
+/// The weights of some edges.
+fn some<'a>(weights: &Weights, edges: &[u32]) -> Weights<'a> {
+    fn pick<T: Copy>(all: &[T], edges: &[u32]) -> Vec<T> {
+        edges.iter().map(|&e| all[e as usize]).collect()
+    }
+    match weights {
+        Weights::U32(w) => pick(w, edges).into(),
+        Weights::I32(w) => pick(w, edges).into(),
+        Weights::I64(w) => pick(w, edges).into(),
+        Weights::F32(w) => pick(w, edges).into(),
+        Weights::F64(w) => pick(w, edges).into(),
+        _ => Weights::Unit,
+    }
+}
+
+#[test]
+fn a_forest_of_another_stream_is_not_taken_for_one_of_this() {
+    let check = |forest: (u32, u32, u32, u64), parts: &[(u32, u32, Weights)]| {
+        let (u, v, w, id) = forest;
+        let forest = Graph::from_edges(9, vec![u], vec![v], vec![w]).unwrap();
+        let mut proof = Proof::new(&forest, &[id], false, &Watch::new()).unwrap();
+        parts.iter().for_each(|(u, v, w)| proof.push(&[*u], &[*v], w).unwrap());
+        flaw_of(proof.finish()).map(|flaw| flaw.to_string())
+    };
+    let edges = || [(0, 0, (&[1u32]).into()), (1, 0, (&[7u32]).into()), (0, 1, (&[7i64]).into())];
+    assert_eq!(check((0, 1, 7, 1), &edges()), None);
+    assert_eq!(check((1, 0, 7, 1), &edges()), None);
+    let told = |forest| check(forest, &edges()).unwrap();
+    assert!(told((0, 1, 7, 3)).contains("there is no edge 3, as the graph has 3 edges"));
+    let other = "it has edge 1 (0 to 1, weight 6), but in the graph that is edge 1 (1 to 0, weight 7)";
+    assert!(told((0, 1, 6, 1)).contains(other), "{}", told((0, 1, 6, 1)));
+    assert!(told((0, 2, 7, 1)).contains("but in the graph that is edge 1 (1 to 0, weight 7)"));
+    assert!(told((0, 1, 7, 2)).contains("as heavy and has the smaller id"));
+    let larger = [(0, 1, (&[7u32]).into()), (4, 8, (&[1u32]).into())];
+    assert!(check((0, 1, 7, 0), &larger).unwrap().contains("edge 1 (4 to 8, weight 1) joins two of its trees"));
+    // Ones are what edges without weights weigh; and floats may come late.
+    assert_eq!(check((0, 1, 1, 0), &[(0, 1, Weights::Unit), (1, 0, Weights::Unit)]), None);
+    assert_eq!(check((0, 1, 7, 0), &[(0, 1, (&[7u32]).into()), (1, 0, (&[7.5f64]).into())]), None);
+}
+
 /// What the verifier must say, found the slow way: sets as lists, paths by search.
 fn naive(case: &Case, edges: &[u32], maximum: bool) -> Option<Flaw> {
-    let edge = |id: u32| Edge { id, u: case.src[id as usize], v: case.dst[id as usize], weight: case.weight(id) };
+    let edge =
+        |id: u32| Edge { id: id.into(), u: case.src[id as usize], v: case.dst[id as usize], weight: case.weight(id) };
     let mut set = edges.to_vec();
     set.sort();
     if let Some(&id) = set.iter().find(|&&e| e as usize >= case.m()) {
-        return Some(Flaw::NoSuchEdge { id, edges: case.m() });
+        return Some(Flaw::NoSuchEdge { id: id.into(), edges: case.m() as u64 });
     }
     if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
         return Some(Flaw::Duplicate(edge(pair[0])));
@@ -158,18 +223,18 @@ proptest! {
         let (loops, closing): (Vec<u32>, Vec<u32>) =
             others.iter().partition(|&&e| case.src[e as usize] == case.dst[e as usize]);
         if let Some(e) = pick(&loops) {
-            prop_assert!(matches!(changed(&with(e)), Flaw::SelfLoop(edge) if edge.id == e));
+            prop_assert!(matches!(changed(&with(e)), Flaw::SelfLoop(edge) if edge.id == u64::from(e)));
         }
         if let Some(f) = pick(&forest) {
-            prop_assert!(matches!(changed(&with(f)), Flaw::Duplicate(edge) if edge.id == f));
+            prop_assert!(matches!(changed(&with(f)), Flaw::Duplicate(edge) if edge.id == u64::from(f)));
             prop_assert!(matches!(changed(&without(f)), Flaw::Missing(_)));
         }
         if let Some(e) = pick(&closing) {
-            prop_assert!(matches!(changed(&with(e)), Flaw::Cycle(edge) if edge.id == e));
+            prop_assert!(matches!(changed(&with(e)), Flaw::Cycle(edge) if edge.id == u64::from(e)));
             // Swap it in for each edge of the cycle it closes, among them those of the same weight.
             for f in path(&case, &forest, case.src[e as usize], case.dst[e as usize]).unwrap() {
                 let flaw = changed(&[&without(f)[..], &[e]].concat());
-                let named = matches!(flaw, Flaw::NotMinimum { chosen, .. } if chosen.id == e);
+                let named = matches!(flaw, Flaw::NotMinimum { chosen, .. } if chosen.id == u64::from(e));
                 prop_assert!(named);
             }
         }
@@ -237,10 +302,10 @@ fn large_forests_with_one_change_and_any_number_of_threads() {
                     }
                     let flaw = verify(&graph, &edges, false).unwrap();
                     match &flaw {
-                        Flaw::Missing(edge) => assert!(edge.id <= gone),
-                        Flaw::Cycle(edge) | Flaw::SelfLoop(edge) => assert!(edges.contains(&edge.id)),
+                        Flaw::Missing(edge) => assert!(edge.id <= u64::from(gone)),
+                        Flaw::Cycle(edge) | Flaw::SelfLoop(edge) => assert!(edges.contains(&(edge.id as u32))),
                         Flaw::NotMinimum { chosen, better, .. } => {
-                            assert!(edges.contains(&chosen.id) && better.id <= gone);
+                            assert!(edges.contains(&(chosen.id as u32)) && better.id <= u64::from(gone));
                         }
                         other => panic!("{other}"),
                     }

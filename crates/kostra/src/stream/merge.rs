@@ -51,7 +51,7 @@ pub(super) fn merge(job: Job) -> Result<Merged> {
     let tree = Tree {
         src: chosen.par_iter().map(|&e| src[e as usize]).collect(),
         dst: chosen.par_iter().map(|&e| dst[e as usize]).collect(),
-        weights: pick(graph.weights(), chosen),
+        weights: pick(&part.weights, from, chosen),
         ids: chosen.par_iter().map(|&e| id(e)).collect(),
     };
     drop(graph);
@@ -73,22 +73,23 @@ fn copy_weights(all: &mut Numbers, from: usize, weights: &Numbers) {
     }
 }
 
-fn pick(weights: &Weights, chosen: &[u32]) -> Numbers {
-    fn some<T: Copy + Send + Sync>(all: &[T], chosen: &[u32]) -> Vec<T> {
-        chosen.par_iter().map(|&e| all[e as usize]).collect()
+/// Some of these numbers, in the order of their places.
+pub(crate) fn pick(numbers: &Numbers, from: usize, places: &[u32]) -> Numbers {
+    fn some<T: Copy + Send + Sync>(all: &[T], places: &[u32]) -> Vec<T> {
+        places.par_iter().map(|&at| all[at as usize]).collect()
     }
-    match weights {
-        Weights::Unit => Numbers::None,
-        Weights::U32(w) => Numbers::U32(some(w, chosen)),
-        Weights::I32(w) => Numbers::I32(some(w, chosen)),
-        Weights::I64(w) => Numbers::I64(some(w, chosen)),
-        Weights::F32(w) => Numbers::F32(some(w, chosen)),
-        Weights::F64(w) => Numbers::F64(some(w, chosen)),
+    match numbers {
+        Numbers::None => Numbers::None,
+        Numbers::U32(all) => Numbers::U32(some(&all[from..], places)),
+        Numbers::I32(all) => Numbers::I32(some(&all[from..], places)),
+        Numbers::I64(all) => Numbers::I64(some(&all[from..], places)),
+        Numbers::F32(all) => Numbers::F32(some(&all[from..], places)),
+        Numbers::F64(all) => Numbers::F64(some(&all[from..], places)),
     }
 }
 
 /// Adds weights of any type behind those of a part.
-pub(super) fn extend(numbers: &mut Numbers, weights: &Weights, range: std::ops::Range<usize>) {
+pub(crate) fn extend(numbers: &mut Numbers, weights: &Weights, range: std::ops::Range<usize>) {
     let mut more = match weights {
         Weights::Unit => Numbers::None,
         Weights::U32(w) => Numbers::U32(w[range].to_vec()),

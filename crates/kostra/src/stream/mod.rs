@@ -27,12 +27,14 @@ use rayon::ThreadPool;
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub(crate) use self::memory::Memory;
-use self::merge::{Job, Merged, extend, merge};
+use self::merge::{Job, Merged, merge};
+pub(crate) use self::merge::{extend, pick};
 pub(crate) use self::part::{Part, Tree};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, check_lengths};
 use crate::names::Names;
 use crate::numbers::{Kind, Numbers};
+use crate::par::own_pool;
 use crate::run::Run;
 use crate::union_find::UnionFind;
 use crate::weight::{Total, Weights};
@@ -224,7 +226,7 @@ impl Stream {
             run: self.run.clone(),
         };
         self.taken += edges;
-        let pool = self.pool()?;
+        let pool = own_pool(&mut self.pool, self.memory.threads as usize, "merge")?;
         let failed = |source| Error::Io { file: "starting a thread".into(), source };
         let work = move || pool.install(|| merge(job));
         self.merging = Some(std::thread::Builder::new().name("merge".into()).spawn(work).map_err(failed)?);
@@ -315,20 +317,6 @@ impl Stream {
         self.kind = Kind::F64;
         self.tree.weights = Numbers::zeros(Kind::F64, 0);
         self
-    }
-
-    /// Threads of our own, as many as the caller's pool has, which reads meanwhile.
-    fn pool(&mut self) -> Result<Arc<ThreadPool>> {
-        if let Some(pool) = &self.pool {
-            return Ok(Arc::clone(pool));
-        }
-        let threads = self.memory.threads as usize;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "merge".into()).build();
-        let pool = pool.map_err(|error| Error::Device {
-            name: "cpu".into(),
-            what: format!("the threads did not start ({error}); use fewer"),
-        })?;
-        Ok(Arc::clone(self.pool.insert(Arc::new(pool))))
     }
 }
 

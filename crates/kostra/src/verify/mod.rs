@@ -19,11 +19,14 @@
 //! Cost: O(n) to merge and at most O(m log n) to climb; in practice about two cache misses per edge. All but following the
 //! links of a level is parallel. At most 48 bytes per vertex (72 for 64-bit weights) and a bit per edge.
 
+mod stream;
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+pub use self::stream::Proof;
 use crate::buffer::check_room;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -46,7 +49,7 @@ const BATCH: usize = 1 << 11;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// Its id.
-    pub id: u32,
+    pub id: u64,
     /// Its first endpoint.
     pub u: u32,
     /// Its second endpoint.
@@ -70,9 +73,17 @@ pub enum Flaw {
     #[error("not a forest of this graph: there is no edge {id}, as the graph has {edges} edges, numbered from 0")]
     NoSuchEdge {
         /// The id of the edge.
-        id: u32,
+        id: u64,
         /// The number of edges of the graph.
-        edges: usize,
+        edges: u64,
+    },
+    /// The set has an edge otherwise than the graph has it.
+    #[error("not a forest of this graph: it has {given}, but in the graph that is {actual}")]
+    Foreign {
+        /// The edge as the set has it.
+        given: Edge,
+        /// The edge of that id in the graph.
+        actual: Edge,
     },
     /// The set names an edge more than once.
     #[error("not a forest: {0} is named more than once")]
@@ -169,7 +180,7 @@ impl Bits {
 fn check_members(graph: &Graph, edges: &[u32]) -> Result<Bits, Flaw> {
     let m = graph.edges();
     if let Some(&id) = edges.iter().filter(|&&e| e as usize >= m).min() {
-        return Err(Flaw::NoSuchEdge { id, edges: m });
+        return Err(Flaw::NoSuchEdge { id: id.into(), edges: m as u64 });
     }
     let mut members = Bits(vec![0; m.div_ceil(64)]);
     if let Some(&e) = edges.iter().filter(|&&e| !members.insert(e as usize)).min() {
@@ -184,11 +195,11 @@ fn check_members(graph: &Graph, edges: &[u32]) -> Result<Bits, Flaw> {
 
 fn edge_at(graph: &Graph, e: u32) -> Edge {
     let (u, v) = graph.endpoints(e as usize);
-    Edge { id: e, u, v, weight: graph.weights().at(e as usize) }
+    Edge { id: e.into(), u, v, weight: graph.weights().at(e as usize) }
 }
 
 /// An edge on its way up, between two trees of the level.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Span<K> {
     key: K,
     edge: u32,
@@ -210,7 +221,7 @@ fn span<K: Key>((src, dst): (&[u32], &[u32]), keys: Keys<K>, e: u32) -> Span<K> 
 }
 
 /// The way up from a tree: its smallest edge, and the tree it is part of one level up.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Link<K> {
     key: K,
     edge: u32,
@@ -336,6 +347,7 @@ fn drop_inner<K: Key>(members: &mut Vec<Span<K>>, links: &[Link<K>], watch: &Wat
 }
 
 /// For every vertex of the largest tree, how large an edge must be for its climb to be skipped; see [`Heights::settle`].
+#[derive(Debug)]
 struct Heights<K: Key> {
     /// The largest edge on a vertex's whole way up, squeezed; `u32::MAX` in all other trees, whose edges are few.
     of: Vec<u32>,
@@ -446,12 +458,19 @@ fn climb<K: Key>(batch: &mut Vec<Span<K>>, levels: &[Vec<Link<K>>]) -> Option<u3
 /// Why edge `e` is not rightly left out.
 fn explain<K: Key>(graph: &Graph, levels: &[Vec<Link<K>>], e: u32, maximum: bool) -> Flaw {
     let better = edge_at(graph, e);
-    let (mut u, mut v) = (better.u, better.v);
+    match largest_between(levels, better.u, better.v) {
+        None => Flaw::Missing(better),
+        Some(largest) => Flaw::NotMinimum { chosen: edge_at(graph, K::edge(largest)), better, maximum },
+    }
+}
+
+/// The largest edge of the set between two vertices; `None` where they are in two trees.
+fn largest_between<K: Key>(levels: &[Vec<Link<K>>], mut u: u32, mut v: u32) -> Option<K::Ranked> {
     let mut largest = K::zeroed().ranked(0);
     for links in levels {
         let (a, b) = (links[u as usize], links[v as usize]);
         if a.edge == NO_EDGE || b.edge == NO_EDGE {
-            return Flaw::Missing(better);
+            return None;
         }
         largest = largest.max(a.ranked()).max(b.ranked());
         (u, v) = (a.up, b.up);
@@ -459,5 +478,5 @@ fn explain<K: Key>(graph: &Graph, levels: &[Vec<Link<K>>], e: u32, maximum: bool
             break;
         }
     }
-    Flaw::NotMinimum { chosen: edge_at(graph, K::edge(largest)), better, maximum }
+    Some(largest)
 }
