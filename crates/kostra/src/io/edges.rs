@@ -64,7 +64,7 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    fn new(keep: Keep) -> Self {
+    pub(super) fn new(keep: Keep) -> Self {
         Self {
             src: Vec::new(),
             dst: Vec::new(),
@@ -105,7 +105,7 @@ impl Edges {
 
     /// Makes room for `factor` times as many edges as `part` holds, so that the arrays need not move while they grow. Room
     /// that is not used in the end takes no memory.
-    fn reserve(&mut self, part: &Edges, factor: f64) {
+    pub(super) fn reserve(&mut self, part: &Edges, factor: f64) {
         let edges = (part.src.len() as f64 * factor) as usize;
         self.weights.promote(part.weights.kind());
         let weights = match &mut self.weights {
@@ -113,6 +113,7 @@ impl Edges {
             Numbers::U32(all) => all.try_reserve(edges),
             Numbers::I32(all) => all.try_reserve(edges),
             Numbers::I64(all) => all.try_reserve(edges),
+            Numbers::F32(all) => all.try_reserve(edges),
             Numbers::F64(all) => all.try_reserve(edges),
         };
         // Where there is no such room (a file full of holes is long for nothing), the arrays grow as they must.
@@ -120,7 +121,7 @@ impl Edges {
     }
 
     /// Adds the edges of the next block and leaves it empty.
-    fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
+    pub(super) fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
         if !part.names.is_empty() {
             let ids: Option<Vec<u32>> =
                 (0..part.names.len() as u32).map(|v| self.names.intern(part.names.at(v))).collect();
@@ -151,6 +152,7 @@ impl Edges {
             Numbers::U32(w) => retain(w, &upper),
             Numbers::I32(w) => retain(w, &upper),
             Numbers::I64(w) => retain(w, &upper),
+            Numbers::F32(w) => retain(w, &upper),
             Numbers::F64(w) => retain(w, &upper),
         }
     }

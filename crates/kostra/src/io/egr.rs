@@ -24,7 +24,7 @@ pub(super) fn layout(head: &[u8], size: u64) -> Option<bool> {
     [bare, bare + 4 * arcs as u64].iter().position(|&expected| expected == size).map(|weighted| weighted == 1)
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+pub(super) fn read(mut source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
     if bytes.len() >= 12 && u32_at(&bytes, 8) != 0 {

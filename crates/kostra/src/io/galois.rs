@@ -20,7 +20,7 @@ pub(super) fn is_header(head: &[u8]) -> bool {
     head.len() >= HEADER && u64_at(head, 0) == 1 && matches!(u64_at(head, 8), 0 | 4 | 8)
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+pub(super) fn read(mut source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
     let fail = |byte, what: String| Error::Byte { file: file.clone(), byte, what };

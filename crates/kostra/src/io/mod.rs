@@ -16,6 +16,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
+pub use self::columns::Columns;
 use self::compression::Compression;
 use self::sink::write_file;
 use self::source::{BYTE_ORDER_MARK, Source};
@@ -26,6 +27,7 @@ use crate::watch::Watch;
 
 mod balance;
 mod binary;
+mod columns;
 mod compression;
 mod csv;
 mod dimacs;
@@ -37,6 +39,8 @@ mod galois;
 mod matrix_market;
 mod metis;
 mod numbers;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pbbs;
 mod rows;
 mod scan;
@@ -46,6 +50,9 @@ mod steinlib;
 mod upper;
 
 const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");
+
+/// The first bytes of a Parquet file, known also to those who cannot read the rest.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// A file format, without its compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,11 +82,13 @@ pub enum Format {
     Galois,
     /// PBBS `WeightedEdgeArray`.
     Pbbs,
+    /// A Parquet table; read and written with the crate's feature `parquet`.
+    Parquet,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 13] = [
         Format::Kostra,
         Format::Dimacs,
         Format::DimacsEdge,
@@ -92,6 +101,7 @@ impl Format {
         Format::Egr,
         Format::Galois,
         Format::Pbbs,
+        Format::Parquet,
     ];
 
     /// The name, as in `--format NAME`.
@@ -109,6 +119,7 @@ impl Format {
             Format::Egr => "egr",
             Format::Galois => "galois",
             Format::Pbbs => "pbbs",
+            Format::Parquet => "parquet",
         }
     }
 
@@ -127,12 +138,18 @@ impl Format {
             Format::Egr => &["egr"],
             Format::Galois => &["sgr"],
             Format::Pbbs => &["pbbs"],
+            Format::Parquet => &["parquet", "pq"],
         }
     }
 
     /// Whether names of vertices can be written.
     fn holds_names(self) -> bool {
-        matches!(self, Format::EdgeList | Format::Csv | Format::Tsv)
+        matches!(self, Format::EdgeList | Format::Csv | Format::Tsv | Format::Parquet)
+    }
+
+    /// Whether the fields of an edge are columns with names.
+    fn has_columns(self) -> bool {
+        matches!(self, Format::Csv | Format::Tsv | Format::Parquet)
     }
 
     /// What the name of a file says, its compression put aside; `None` for an unknown extension.
@@ -146,6 +163,9 @@ impl Format {
     fn of_content(head: &[u8], size: Option<u64>) -> Option<Self> {
         if head.starts_with(&binary::MAGIC) {
             return Some(Format::Kostra);
+        }
+        if head.starts_with(PARQUET_MAGIC) {
+            return Some(Format::Parquet);
         }
         if galois::is_header(head) {
             return Some(Format::Galois);
@@ -201,6 +221,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// How vertices are named; [`Ids::Sparse`] is for edge lists and tables.
     pub ids: Ids,
+    /// The columns of a table (csv, tsv, parquet) that make up an edge; found by the usual names when `None`.
+    pub columns: Option<Columns>,
     /// Who watches.
     pub watch: Watch,
 }
@@ -228,11 +250,17 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<
         Some(format) => format,
         None => detect(&mut source)?,
     };
-    if !matches!(format, Format::Kostra | Format::Egr | Format::Galois) {
+    if !matches!(format, Format::Kostra | Format::Egr | Format::Galois | Format::Parquet) {
         source.take_mark()?;
     }
     if options.ids == Ids::Sparse && !format.holds_names() {
-        let what = format!("{} numbers its vertices densely; sparse ids are for el, csv and tsv", format.name());
+        let what =
+            format!("{} numbers its vertices densely; sparse ids are for el, csv, tsv and parquet", format.name());
+        return Err(source.error(what));
+    }
+    let columns = options.columns.as_ref();
+    if columns.is_some() && !format.has_columns() {
+        let what = format!("{} has no columns to choose from; --columns is for csv, tsv and parquet", format.name());
         return Err(source.error(what));
     }
     match format {
@@ -241,13 +269,23 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<
         Format::SteinLib => steinlib::read(&mut source),
         Format::MatrixMarket => matrix_market::read(&mut source),
         Format::EdgeList => edge_list::read(&mut source, options.ids),
-        Format::Csv => csv::read(&mut source, options.ids),
-        Format::Tsv => csv::read_tabs(&mut source, options.ids),
+        Format::Csv => csv::read(&mut source, options.ids, columns),
+        Format::Tsv => csv::read_tabs(&mut source, options.ids, columns),
         Format::Metis => metis::read(&mut source),
         Format::Egr => egr::read(source),
         Format::Galois => galois::read(source),
         Format::Pbbs => pbbs::read(&mut source),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::read(&mut source, options),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(no_parquet(source.path())),
     }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet(path: &Path) -> Error {
+    let what = "Parquet was left out of this build; build the crate kostra with its feature `parquet`".into();
+    Error::File { file: source::name(path), what }
 }
 
 fn detect(source: &mut Source) -> Result<Format> {
@@ -301,7 +339,7 @@ fn write_as(
             file: path.display().to_string(),
             format: format.name(),
             what: "names of vertices (kostra convert --names FILE keeps them beside it)".into(),
-            instead: "el, csv and tsv",
+            instead: "el, csv, tsv and parquet",
         });
     }
     let numbered;
@@ -325,6 +363,10 @@ fn write_as(
         Format::Egr => egr::write(graph, path, sink),
         Format::Galois => galois::write(graph, path, sink),
         Format::Pbbs => pbbs::write(graph, path, sink),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(graph, sink),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(no_parquet(path).into()),
     })
 }
 

@@ -1,13 +1,16 @@
-//! Weights as they come from text, whose type is known only at the end.
+//! Weights as they come from a file: of text, whose type is known only at the end, or of a binary table, whose is known.
 
 use crate::weight::{Weight, Weights};
 
-/// Weights of text in the smallest type that holds them all: `u32`, `i32`, `i64` for integers, `f64` with decimals.
+/// Weights of text in the smallest type that holds them all: `u32`, `i32`, `i64` for integers, `f64` with decimals; weights
+/// of a table in the type of their column.
 pub(super) enum Numbers {
     None,
     U32(Vec<u32>),
     I32(Vec<i32>),
     I64(Vec<i64>),
+    /// Never from text.
+    F32(Vec<f32>),
     F64(Vec<f64>),
 }
 
@@ -18,6 +21,7 @@ pub(super) enum Kind {
     U32,
     I32,
     I64,
+    F32,
     F64,
 }
 
@@ -59,6 +63,7 @@ impl Numbers {
             Numbers::U32(_) => Kind::U32,
             Numbers::I32(_) => Kind::I32,
             Numbers::I64(_) => Kind::I64,
+            Numbers::F32(_) => Kind::F32,
             Numbers::F64(_) => Kind::F64,
         }
     }
@@ -77,9 +82,11 @@ impl Numbers {
             (Numbers::U32(all), _) => Numbers::F64(all.into_iter().map(f64::from).collect()),
             (Numbers::I32(all), _) => Numbers::F64(all.into_iter().map(f64::from).collect()),
             (Numbers::I64(all), _) => Numbers::F64(all.into_iter().map(|w| w as f64).collect()),
+            (Numbers::F32(all), _) => Numbers::F64(all.into_iter().map(f64::from).collect()),
             (_, Kind::U32) => Numbers::U32(Vec::new()),
             (_, Kind::I32) => Numbers::I32(Vec::new()),
             (_, Kind::I64) => Numbers::I64(Vec::new()),
+            (_, Kind::F32) => Numbers::F32(Vec::new()),
             (other, _) => match other {
                 Numbers::F64(_) => other,
                 _ => Numbers::F64(Vec::new()),
@@ -96,10 +103,13 @@ impl Numbers {
         }
         self.promote(part.kind());
         part.promote(self.kind());
+        // Integers beside singles are doubles, which neither was before.
+        self.promote(part.kind());
         match (self, part) {
             (Numbers::U32(all), Numbers::U32(more)) => all.append(more),
             (Numbers::I32(all), Numbers::I32(more)) => all.append(more),
             (Numbers::I64(all), Numbers::I64(more)) => all.append(more),
+            (Numbers::F32(all), Numbers::F32(more)) => all.append(more),
             (Numbers::F64(all), Numbers::F64(more)) => all.append(more),
             (_, rest) => debug_assert!(rest.kind() == Kind::None, "promotion made the kinds equal"),
         }
@@ -115,6 +125,7 @@ impl Numbers {
             Numbers::U32(all) => tight(all).into(),
             Numbers::I32(all) => tight(all).into(),
             Numbers::I64(all) => tight(all).into(),
+            Numbers::F32(all) => tight(all).into(),
             Numbers::F64(all) => tight(all).into(),
         }
     }

@@ -307,7 +307,7 @@ impl Source {
     }
 
     /// The whole input at once: mapped where it is a plain file, else read.
-    pub(super) fn whole(mut self) -> Result<Whole> {
+    pub(super) fn whole(&mut self) -> Result<Whole> {
         if let (Some(file), None) = (&self.file, self.compression) {
             if self.size == Some(0) {
                 return Ok(Whole::Owned(Vec::new()));
@@ -323,7 +323,7 @@ impl Source {
             self.fill(wanted)?;
             self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
             if self.ended {
-                return Ok(Whole::Owned(self.pending));
+                return Ok(Whole::Owned(std::mem::take(&mut self.pending)));
             }
         }
     }
