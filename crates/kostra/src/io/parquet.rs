@@ -388,7 +388,8 @@ impl Checked {
                 let len = bytes.first_chunk().map_or(0, |len| u32::from_le_bytes(*len) as usize);
                 (Some(4 + len), None)
             }
-            Page::DataPage { .. } => (None, None),
+            // A bit for every value.
+            Page::DataPage { .. } => (Some(page.num_values().div_ceil(8) as usize), None),
             Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, num_nulls, .. } => {
                 let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
                 (usize::try_from(levels).ok(), (*num_nulls == 0).then_some(page.num_values()))
