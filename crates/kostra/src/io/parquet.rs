@@ -178,7 +178,7 @@ impl Table {
                 }
                 let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
                 let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
-                if !range.and_then(|(start, len)| start.checked_add(len)).is_some_and(|end| end <= size) {
+                if range.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
                     return wrong(&format!("column {name:?} does not lie in the file"));
                 }
                 if chunk.num_values() != group.num_rows() {
