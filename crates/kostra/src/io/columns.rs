@@ -112,6 +112,7 @@ pub(super) fn usual_weight(header: &[String], (source, target): (usize, usize)) 
 }
 
 /// What endpoints may be called, for messages.
+#[cfg(feature = "parquet")]
 pub(super) fn usual_names() -> String {
     format!("{} and {}", SOURCES.join(" "), TARGETS.join(" "))
 }
