@@ -17,6 +17,7 @@ Examples:
   kostra convert roads.gr.gz roads.mtx
   kostra convert edges.txt edges.wel.zst --weights uniform:1-255
   kostra convert names.csv graph.gr --ids sparse --names graph.names
+  kostra convert trips.parquet trips.kostra --columns from_stop,to_stop,minutes
   kostra convert - - --format csv --to el.gz < edges.csv > edges.el.gz";
 
 /// Convert a graph to another format

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use kostra::generate::{generate_watched, is_spec};
-use kostra::io::{Format, Ids, ReadOptions, read_with};
-use kostra::{Graph, Watch, WeightRule};
+use kostra::io::{Columns, Format, Ids, ReadOptions, read_with};
+use kostra::{Graph, WeightRule};
 
 use crate::console::{Console, is_dash};
 
@@ -34,6 +34,9 @@ pub(crate) struct Reading {
     /// Vertices are numbers counted from 0 or 1 (dense), or any numbers or names (sparse)
     #[arg(long, help_heading = "Graph", value_name = "KIND", default_value = "dense", value_parser = ids())]
     pub(crate) ids: Ids,
+    /// The columns of a table (csv, tsv, parquet), where their names do not tell; without WEIGHT every edge weighs 1
+    #[arg(long, help_heading = "Graph", value_name = "SRC,DST[,WEIGHT]")]
+    columns: Option<Columns>,
     /// Replace the weights: `unit`, `uniform:LO-HI[:SEED]`, `float[:SEED]`, `double[:SEED]` or `ecl`
     #[arg(long, help_heading = "Graph", value_name = "RULE")]
     weights: Option<String>,
@@ -74,7 +77,13 @@ impl Reading {
         let rule = self.weights.as_deref().map(str::parse::<WeightRule>).transpose()?;
         self.threads.start()?;
         let start = Instant::now();
-        let loaded = load(name, self.format, self.ids, console)?;
+        let options = ReadOptions {
+            format: self.format,
+            ids: self.ids,
+            columns: self.columns.clone(),
+            watch: console.watch().clone(),
+        };
+        let loaded = load(name, &options, console)?;
         let Some(rule) = rule else { return Ok(loaded) };
         let weights = rule.weights(&loaded.graph)?;
         Ok(Loaded { graph: loaded.graph.with_weights(weights)?, time: start.elapsed(), ..loaded })
@@ -82,26 +91,12 @@ impl Reading {
 }
 
 /// Reads or generates the graph of that name. An existing file wins over a SPEC.
-pub(crate) fn load(name: &Path, format: Option<Format>, ids: Ids, console: &Console) -> kostra::Result<Loaded> {
-    load_watched(name, format, ids, console, console.watch())
-}
-
-/// The same, reporting to `watch` alone.
-pub(crate) fn load_watched(
-    name: &Path,
-    format: Option<Format>,
-    ids: Ids,
-    console: &Console,
-    watch: &Watch,
-) -> kostra::Result<Loaded> {
+pub(crate) fn load(name: &Path, options: &ReadOptions, console: &Console) -> kostra::Result<Loaded> {
     let start = Instant::now();
     let spec = spec(name);
     let graph = match spec {
-        Some(spec) => generate_watched(spec, watch)?,
-        None => {
-            let options = ReadOptions { format, ids, watch: watch.clone() };
-            console.reading(name, || read_with(name, &options))?
-        }
+        Some(spec) => generate_watched(spec, &options.watch)?,
+        None => console.reading(name, || read_with(name, options))?,
     };
     let generated = spec.is_some();
     Ok(Loaded { graph, name: name.to_string_lossy().into_owned(), generated, time: start.elapsed() })

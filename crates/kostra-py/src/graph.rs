@@ -199,8 +199,9 @@ pub(crate) fn read(
 ) -> PyResult<Graph> {
     let format = format.map(str::parse::<Format>).transpose().map_err(to_python)?;
     let ids = if sparse { FileIds::Sparse } else { FileIds::Dense };
-    let graph =
-        work(py, threads, progress, move |watch| read_with(path, &ReadOptions { format, ids, watch: watch.clone() }))?;
+    let graph = work(py, threads, progress, move |watch| {
+        read_with(path, &ReadOptions { format, ids, watch: watch.clone(), ..Default::default() })
+    })?;
     Ok(Graph(Arc::new(graph.into())))
 }
 

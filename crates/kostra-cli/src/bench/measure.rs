@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-use kostra::io::Ids;
+use kostra::io::ReadOptions;
 use kostra::{Device, Error, Forest, Graph, Result, Run};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -94,7 +94,8 @@ impl Bench<'_> {
         let named = |error| about(&subject.name, error);
         self.tell(subject, "generate or read", 0)?;
         let watch = self.console.quiet();
-        let loaded = input::load_watched(&subject.path, None, Ids::Dense, self.console, &watch).map_err(named)?;
+        let options = ReadOptions { watch: watch.clone(), ..ReadOptions::default() };
+        let loaded = input::load(&subject.path, &options, self.console).map_err(named)?;
         let Loaded { mut graph, generated, time: load, .. } = loaded;
         if self.limit.is_some_and(|limit| !generated && graph.edges() as u64 > limit) {
             return Ok(None);

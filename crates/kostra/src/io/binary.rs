@@ -58,7 +58,7 @@ impl Layout {
     }
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+pub(super) fn read(mut source: Source) -> Result<Graph<'static>> {
     let file = source.name();
     let whole = source.whole()?;
     let layout = read_header(&whole, Some(whole.len() as u64), &file)?;

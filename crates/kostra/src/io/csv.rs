@@ -1,6 +1,6 @@
 //! Tables of edges, separated by commas, semicolons or tabs, with or without a header row.
 //!
-//! With a header the columns are found by their names ([`SOURCES`], [`TARGETS`], [`WEIGHTS`]); without one, or when the
+//! With a header the columns are those that the caller names, else those with the usual names; without one, or when the
 //! names say nothing, they are the first, second and third. A single column beside the endpoints is the weight,
 //! whatever its name; where there are several, one must be named as it. Other columns are stepped over. Cells may be quoted; a line
 //! break inside quotes is not possible, because lines are parsed on many threads.
@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use super::Ids;
+use super::columns::{Columns, Found, usual_endpoints, usual_weight};
 use super::edge_list::{intern, needs_count, put_vertex, read_comments};
 use super::edges::{Edges, Lines, Taker, Then, parse};
 use super::scan::{Cursor, Line, parse_weight, shown};
@@ -17,14 +18,12 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::weight::Weight;
 
-/// What the column of the first endpoint may be called.
-const SOURCES: [&str; 10] = ["src", "source", "from", "u", "start", "tail", "node1", "id1", "a", "i"];
-/// What the column of the second endpoint may be called.
-const TARGETS: [&str; 11] = ["dst", "target", "to", "v", "end", "head", "node2", "id2", "b", "j", "dest"];
-/// What the column of the weight may be called.
-const WEIGHTS: [&str; 8] = ["weight", "w", "cost", "length", "distance", "dist", "value", "wgt"];
-
-pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+pub(super) fn read(
+    source: &mut Source,
+    ids: Ids,
+    wanted: Option<&Columns>,
+    taker: &mut dyn Taker,
+) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
@@ -34,20 +33,25 @@ pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Resu
     };
     let first = first.to_vec();
     match [b',', b';', b'\t'].into_iter().find(|&delimiter| split_row(&first, delimiter).len() > 1) {
-        Some(b';') => read_table::<b';'>(source, &first, nodes, ids, taker),
-        Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids, taker),
-        _ => read_table::<b','>(source, &first, nodes, ids, taker),
+        Some(b';') => read_table::<b';'>(source, &first, nodes, ids, wanted, taker),
+        Some(b'\t') => read_table::<b'\t'>(source, &first, nodes, ids, wanted, taker),
+        _ => read_table::<b','>(source, &first, nodes, ids, wanted, taker),
     }
 }
 
 /// As [`read`], with tabs between the cells whatever else is in them.
-pub(super) fn read_tabs(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+pub(super) fn read_tabs(
+    source: &mut Source,
+    ids: Ids,
+    wanted: Option<&Columns>,
+    taker: &mut dyn Taker,
+) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#")?;
     let first = source.peek_line()?.unwrap_or_default().to_vec();
     if first.is_empty() && nodes.is_none() {
         return Err(source.error("holds no rows; a row of edges is \"u\\tv\" or \"u\\tv\\tweight\""));
     }
-    read_table::<b'\t'>(source, &first, nodes, ids, taker)
+    read_table::<b'\t'>(source, &first, nodes, ids, wanted, taker)
 }
 
 fn read_table<const DELIMITER: u8>(
@@ -55,6 +59,7 @@ fn read_table<const DELIMITER: u8>(
     first: &[u8],
     nodes: Option<u64>,
     ids: Ids,
+    wanted: Option<&Columns>,
     taker: &mut dyn Taker,
 ) -> Result<(Edges, u64)> {
     let cells = split_row(first, DELIMITER);
@@ -62,43 +67,37 @@ fn read_table<const DELIMITER: u8>(
         let what = "one column only; a row of edges is \"u,v\" or \"u,v,weight\"";
         return Err(source.error_at(source.lines_taken(), what.into()));
     }
-    let columns = match find_columns(&cells, ids) {
+    let found = match wanted {
+        Some(wanted) if !first.is_empty() => Some(wanted.find(&cells)),
+        _ => find_columns(&cells, ids),
+    };
+    let columns = match found {
         Some(Ok(columns)) => {
             source.next_line()?;
             columns
         }
         Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
-        None => Columns { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
+        None => Found { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
     parse(source, &Table::<DELIMITER> { columns, ids }, taker)?.listed(nodes.unwrap_or(0), source)
 }
 
-/// The cells of a row, in lower case, without quotes and the blanks around them.
+/// The cells of a row, without quotes and the blanks around them.
 fn split_row(row: &[u8], delimiter: u8) -> Vec<String> {
     let mut quoted = false;
     let cells = row.split(|&b| {
         quoted ^= b == b'"';
         b == delimiter && !quoted
     });
-    cells.map(|cell| String::from_utf8_lossy(cell).trim().trim_matches('"').to_ascii_lowercase()).collect()
+    cells.map(|cell| String::from_utf8_lossy(cell).trim().trim_matches('"').to_owned()).collect()
 }
 
-/// Where the fields of an edge stand.
-#[derive(Clone, Copy)]
-struct Columns {
-    source: usize,
-    target: usize,
-    weight: Option<usize>,
-}
-
-const FIRST_THREE: Columns = Columns { source: 0, target: 1, weight: Some(2) };
+const FIRST_THREE: Found = Found { source: 0, target: 1, weight: Some(2) };
 
 /// The columns if the first row is a header, `None` if it is data.
-fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Columns>> {
-    // The names in their order, the plainest first: of "distance" and "weight" the second is the weight.
-    let find = |names: &[&str]| names.iter().find_map(|name| cells.iter().position(|cell| cell == name));
+fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Found>> {
     let is_number = |cell: &String| parse_weight(cell.as_bytes()).is_ok();
-    let named = find(&SOURCES).zip(find(&TARGETS));
+    let named = usual_endpoints(cells);
     let is_header = match ids {
         Ids::Dense => cells.iter().take(2).all(|cell| !is_number(cell)),
         // Names may look like anything, a weight does not; without one, only whole words are taken for a header.
@@ -109,30 +108,18 @@ fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Columns>> {
         return None;
     }
     let (source, target) = named.unwrap_or((FIRST_THREE.source, FIRST_THREE.target));
-    let mut others = (0..cells.len()).filter(|&column| column != source && column != target);
-    let weight = match (find(&WEIGHTS), others.next(), others.next()) {
-        (Some(weight), ..) => Some(weight),
-        // Whatever it is called, it can be nothing else.
-        (None, only, None) => only,
-        (None, ..) => {
-            return Some(Err(format!(
-                "no column is named as a weight ({}); rename it, or leave only the two of the endpoints",
-                WEIGHTS.join(", ")
-            )));
-        }
-    };
-    Some(Ok(Columns { source, target, weight }))
+    Some(usual_weight(cells, (source, target)).map(|weight| Found { source, target, weight }))
 }
 
 struct Table<const DELIMITER: u8> {
-    columns: Columns,
+    columns: Found,
     ids: Ids,
 }
 
 impl<const DELIMITER: u8> Lines<DELIMITER> for Table<DELIMITER> {
     #[inline(always)]
     fn line(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<Then> {
-        let Columns { source, target, weight } = self.columns;
+        let Found { source, target, weight } = self.columns;
         if (source, target, weight.unwrap_or(2)) == (0, 1, 2)
             && self.ids == Ids::Dense
             && let Some((u, v, w)) = cursor.plain_row(weight.is_some())

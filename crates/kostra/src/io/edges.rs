@@ -168,7 +168,7 @@ impl Edges {
     }
 
     /// Counts the vertices, up to the largest.
-    fn count_vertices(&mut self) {
+    pub(super) fn count_vertices(&mut self) {
         let ends = self.part.src.iter().chain(&self.part.dst);
         let largest = ends.fold(0, |largest, &v| largest.max(v));
         self.vertices = if self.part.src.is_empty() { 0 } else { u64::from(largest) + 1 };
@@ -176,7 +176,7 @@ impl Edges {
 
     /// Makes room for `factor` times as many edges as `part` holds, so that the arrays need not move while they grow. Room
     /// that is not used in the end takes no memory.
-    fn reserve(&mut self, part: &Edges, factor: f64) {
+    pub(super) fn reserve(&mut self, part: &Edges, factor: f64) {
         let edges = (part.part.src.len() as f64 * factor) as usize;
         let all = &mut self.part;
         all.weights.promote(part.part.weights.kind());
@@ -186,7 +186,7 @@ impl Edges {
     }
 
     /// Adds the edges of the next block and leaves it empty.
-    fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
+    pub(super) fn append(&mut self, part: &mut Edges) -> Result<(), Error> {
         if !part.names.is_empty() {
             let ids: Option<Vec<u32>> =
                 (0..part.names.len() as u32).map(|v| self.names.intern(part.names.at(v))).collect();

@@ -26,7 +26,7 @@ pub(super) fn layout(head: &[u8], size: u64) -> Option<bool> {
     [bare, bare + 4 * arcs as u64].iter().position(|&expected| expected == size).map(|weighted| weighted == 1)
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+pub(super) fn read(mut source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
     let weighted = check_layout(&bytes, bytes.len() as u64, &file)?;

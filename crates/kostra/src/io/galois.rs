@@ -75,7 +75,7 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     }
 }
 
-pub(super) fn read(source: Source) -> Result<Graph<'static>> {
+pub(super) fn read(mut source: Source) -> Result<Graph<'static>> {
     let (file, watch) = (source.name(), source.watch().clone());
     let bytes = source.whole()?;
     let Layout { datum, vertices, arcs, targets_at, data_at } = read_header(&bytes, bytes.len() as u64, &file)?;

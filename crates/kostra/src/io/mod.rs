@@ -16,6 +16,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
+pub use self::columns::Columns;
 use self::compression::Compression;
 use self::edges::{Edges, Taker, Whole};
 use self::sink::write_file;
@@ -29,6 +30,7 @@ use crate::watch::Watch;
 mod balance;
 mod binary;
 mod checkpoint;
+mod columns;
 mod compression;
 mod csv;
 mod dimacs;
@@ -39,6 +41,8 @@ mod forest;
 mod galois;
 mod matrix_market;
 mod metis;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pbbs;
 mod rows;
 mod scan;
@@ -49,6 +53,9 @@ mod stream;
 mod upper;
 
 const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");
+
+/// The first bytes of a Parquet file, known also to those who cannot read the rest.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// A file format, without its compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,11 +85,13 @@ pub enum Format {
     Galois,
     /// PBBS `WeightedEdgeArray`.
     Pbbs,
+    /// A Parquet table; read and written with the crate's feature `parquet`.
+    Parquet,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 13] = [
         Format::Kostra,
         Format::Dimacs,
         Format::DimacsEdge,
@@ -95,6 +104,7 @@ impl Format {
         Format::Egr,
         Format::Galois,
         Format::Pbbs,
+        Format::Parquet,
     ];
 
     /// The name, as in `--format NAME`.
@@ -112,6 +122,7 @@ impl Format {
             Format::Egr => "egr",
             Format::Galois => "galois",
             Format::Pbbs => "pbbs",
+            Format::Parquet => "parquet",
         }
     }
 
@@ -130,12 +141,18 @@ impl Format {
             Format::Egr => &["egr"],
             Format::Galois => &["sgr"],
             Format::Pbbs => &["pbbs"],
+            Format::Parquet => &["parquet", "pq"],
         }
     }
 
     /// Whether names of vertices can be written.
     fn holds_names(self) -> bool {
-        matches!(self, Format::EdgeList | Format::Csv | Format::Tsv)
+        matches!(self, Format::EdgeList | Format::Csv | Format::Tsv | Format::Parquet)
+    }
+
+    /// Whether the fields of an edge are columns with names.
+    fn has_columns(self) -> bool {
+        matches!(self, Format::Csv | Format::Tsv | Format::Parquet)
     }
 
     /// What the name of a file says, its compression put aside; `None` for an unknown extension.
@@ -149,6 +166,9 @@ impl Format {
     fn of_content(head: &[u8], size: Option<u64>) -> Option<Self> {
         if head.starts_with(&binary::MAGIC) {
             return Some(Format::Kostra);
+        }
+        if head.starts_with(PARQUET_MAGIC) {
+            return Some(Format::Parquet);
         }
         if galois::is_header(head) {
             return Some(Format::Galois);
@@ -204,6 +224,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// How vertices are named; [`Ids::Sparse`] is for edge lists and tables.
     pub ids: Ids,
+    /// The columns of a table (csv, tsv, parquet) that make up an edge; found by the usual names when `None`.
+    pub columns: Option<Columns>,
     /// Who watches.
     pub watch: Watch,
 }
@@ -232,7 +254,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graph<
         Format::Egr => egr::read(source),
         Format::Galois => galois::read(source),
         text => {
-            let (edges, vertices) = read_text(&mut source, text, options.ids, &mut Whole)?;
+            let (edges, vertices) = read_entries(&mut source, text, options, &mut Whole)?;
             edges.into_graph(vertices, &source)
         }
     }
@@ -245,29 +267,50 @@ fn open(path: &Path, options: &ReadOptions) -> Result<(Source, Format)> {
         Some(format) => format,
         None => detect(&mut source)?,
     };
-    if !matches!(format, Format::Kostra | Format::Egr | Format::Galois) {
+    if !matches!(format, Format::Kostra | Format::Egr | Format::Galois | Format::Parquet) {
         source.take_mark()?;
     }
     if options.ids == Ids::Sparse && !format.holds_names() {
-        let what = format!("{} numbers its vertices densely; sparse ids are for el, csv and tsv", format.name());
+        let what =
+            format!("{} numbers its vertices densely; sparse ids are for el, csv, tsv and parquet", format.name());
+        return Err(source.error(what));
+    }
+    if options.columns.is_some() && !format.has_columns() {
+        let what = format!("{} has no columns to choose from; --columns is for csv, tsv and parquet", format.name());
         return Err(source.error(what));
     }
     Ok((source, format))
 }
 
-/// The edges of a text format that the taker leaves, and the number of vertices.
-fn read_text(source: &mut Source, format: Format, ids: Ids, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+/// The edges of a format of lines or rows that the taker leaves, and the number of vertices.
+fn read_entries(
+    source: &mut Source,
+    format: Format,
+    options: &ReadOptions,
+    taker: &mut dyn Taker,
+) -> Result<(Edges, u64)> {
+    let (ids, columns) = (options.ids, options.columns.as_ref());
     match format {
         Format::Dimacs | Format::DimacsEdge => dimacs::read(source, taker),
         Format::SteinLib => steinlib::read(source, taker),
         Format::MatrixMarket => matrix_market::read(source, taker),
         Format::EdgeList => edge_list::read(source, ids, taker),
-        Format::Csv => csv::read(source, ids, taker),
-        Format::Tsv => csv::read_tabs(source, ids, taker),
+        Format::Csv => csv::read(source, ids, columns, taker),
+        Format::Tsv => csv::read_tabs(source, ids, columns, taker),
         Format::Metis => metis::read(source, taker),
         Format::Pbbs => pbbs::read(source, taker),
-        Format::Kostra | Format::Egr | Format::Galois => unreachable!("binary formats are read elsewhere"),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::read(source, options, taker),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(no_parquet(source.path())),
+        Format::Kostra | Format::Egr | Format::Galois => unreachable!("these are read elsewhere"),
     }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet(path: &Path) -> Error {
+    let what = "Parquet was left out of this build; build the crate kostra with its feature `parquet`".into();
+    Error::File { file: source::name(path), what }
 }
 
 fn detect(source: &mut Source) -> Result<Format> {
@@ -321,7 +364,7 @@ fn write_as(
             file: path.display().to_string(),
             format: format.name(),
             what: "names of vertices (kostra convert --names FILE keeps them beside it)".into(),
-            instead: "el, csv and tsv",
+            instead: "el, csv, tsv and parquet",
         });
     }
     let numbered;
@@ -345,6 +388,10 @@ fn write_as(
         Format::Egr => egr::write(graph, path, sink),
         Format::Galois => galois::write(graph, path, sink),
         Format::Pbbs => pbbs::write(graph, path, sink),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(graph, sink),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(no_parquet(path).into()),
     })
 }
 

@@ -110,6 +110,12 @@ impl Sink<'_> {
         Ok(())
     }
 
+    /// Says how far a writer has come that does not write lines; fails when it is to stop.
+    #[cfg(feature = "parquet")]
+    pub(super) fn step(&self, done: usize, total: usize) -> Result<(), Stop> {
+        Ok(self.watch.step("write", done as u64, total as u64)?)
+    }
+
     /// Writes text.
     pub(super) fn text(&mut self, text: &str) -> Result<(), Stop> {
         self.bytes(text.as_bytes())

@@ -163,6 +163,14 @@ impl Source {
         }
     }
 
+    /// The file and its size, if it is a regular one that is not compressed.
+    #[cfg(feature = "parquet")]
+    pub(super) fn plain_file(&self) -> Result<Option<(File, u64)>> {
+        let (Some(file), Some(size)) = (&self.file, self.plain_size()) else { return Ok(None) };
+        let again = file.try_clone().map_err(|source| Error::Io { file: self.name(), source })?;
+        Ok(Some((again, size)))
+    }
+
     /// The size of the file as it lies there, compressed or not; 0 where it is not known.
     pub(super) fn size(&self) -> u64 {
         self.size.unwrap_or(0)
@@ -384,7 +392,7 @@ impl Source {
     }
 
     /// The whole input at once: mapped where it is a plain file, else read.
-    pub(super) fn whole(mut self) -> Result<Whole> {
+    pub(super) fn whole(&mut self) -> Result<Whole> {
         if let (Some(file), None) = (&self.file, self.compression) {
             if self.size == Some(0) {
                 return Ok(Whole::Owned(Vec::new()));
@@ -400,7 +408,7 @@ impl Source {
             self.fill(wanted)?;
             self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
             if self.ended {
-                return Ok(Whole::Owned(self.pending));
+                return Ok(Whole::Owned(std::mem::take(&mut self.pending)));
             }
         }
     }

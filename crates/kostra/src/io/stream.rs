@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::checkpoint::{self, Mark, Saved};
 use super::edges::{Edges, Keep, Resume, Taker};
 use super::source::{Spot, name};
-use super::{Format, ReadOptions, binary, egr, galois, open, read_text};
+use super::{Format, ReadOptions, binary, egr, galois, open, read_entries};
 use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::numbers::each_numbers;
@@ -119,7 +119,8 @@ impl Inputs {
 
     /// The files and options as text, for a checkpoint to belong to.
     fn describe(&self, run: &Run, options: &ReadOptions) -> String {
-        let mut text = format!("maximum={} ids={:?} format={:?}", run.is_maximum(), options.ids, options.format);
+        let ReadOptions { ids, format, columns, .. } = options;
+        let mut text = format!("maximum={} ids={ids:?} format={format:?} columns={columns:?}", run.is_maximum());
         for file in &self.files {
             text += &format!("\n{} bytes in {}", file.size, name(&file.path));
         }
@@ -135,7 +136,7 @@ impl Inputs {
             Format::Kostra => binary::pass(&mut source, taker),
             Format::Egr => egr::pass(&mut source, taker),
             Format::Galois => galois::pass(&mut source, taker),
-            text => read_text(&mut source, text, options.ids, taker),
+            text => read_entries(&mut source, text, &options, taker),
         }
     }
 

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use kostra::io::{Ids, ReadOptions, read_with};
+use kostra::io::{Format, Ids, ReadOptions, read_with};
 use kostra::{Error, Graph, Weight, Weights};
 
 mod blocks;
 mod errors;
 mod names;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod real;
 mod same;
 mod trips;
@@ -15,6 +17,11 @@ mod trips;
 /// The small graph: 0-1 (4), 1-2 (8), 0-2 (7), a parallel 1-0 (5), and vertex 3 alone.
 fn small() -> Graph<'static> {
     Graph::from_edges(4, vec![0, 1, 0, 1], vec![1, 2, 2, 0], vec![4u32, 8, 7, 5]).unwrap()
+}
+
+/// Every format that is built in.
+fn formats() -> impl Iterator<Item = Format> + Clone {
+    Format::ALL.into_iter().filter(|&format| cfg!(feature = "parquet") || format != Format::Parquet)
 }
 
 fn folder() -> tempfile::TempDir {

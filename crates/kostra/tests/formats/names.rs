@@ -30,7 +30,7 @@ fn sparse_ids_are_names_in_order_of_appearance() {
             assert_eq!(again.names().unwrap().at(0), b"Praha");
         }
         let refused = kostra::write(&graph, folder.path().join("x.mtx")).unwrap_err().to_string();
-        assert!(refused.contains("el, csv and tsv can"), "{refused}");
+        assert!(refused.contains("el, csv, tsv and parquet can"), "{refused}");
     }
     // Names with blanks and quotes need a table.
     let graph = read_bytes("a.csv", b"src,dst\n\"Hradec \"\"K\"\"\",\"a,b\"\n", &sparse).unwrap();
@@ -42,7 +42,7 @@ fn sparse_ids_are_names_in_order_of_appearance() {
     let refused = kostra::write(&graph, folder.path().join("x.el")).unwrap_err().to_string();
     assert!(refused.contains("csv and tsv can"), "{refused}");
     let refused = read_bytes("a.gr", b"p sp 2 1\na 1 2 3\n", &sparse).unwrap_err().to_string();
-    assert!(refused.contains("sparse ids are for el, csv and tsv"), "{refused}");
+    assert!(refused.contains("sparse ids are for el, csv, tsv and parquet"), "{refused}");
 }
 
 #[test]

@@ -1,0 +1,812 @@
+//! Parquet tables of edges, by their columns: no rows are put together and nothing of Arrow is needed, because the two or
+//! three columns of an edge are flat.
+//!
+//! A [`Table`] is an open file whose footer has been checked against the file's size, so that nothing it says is trusted
+//! with memory. It names its [`Part`]s, stretches of at most [`ROWS`] rows inside one row group, and any thread can turn any
+//! part into edges: the pages before it are stepped over, not decompressed. [`read`] does so on all threads and joins the
+//! parts in file order; a part for every thread is all that is in memory beside what becomes of them.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{ChunkReader, FileReader, Length};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type};
+use rayon::prelude::*;
+
+use super::columns::{Columns, Found, usual_endpoints, usual_names, usual_weight};
+use super::edge_list::intern;
+use super::edges::{Edges, Keep, Taker};
+use super::sink::{Sink, Stop};
+use super::source::{Source, Whole};
+use super::{Ids, ReadOptions};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::names::Names;
+use crate::numbers::Numbers;
+use crate::weight::{Weights, first};
+
+/// Rows of a part, and of a row group that is written: enough that pages and threads are large, few enough that a part for
+/// every thread of a large machine is little memory.
+const ROWS: usize = 1 << 20;
+
+/// Rows of a part where edges are passed on rather than kept, and memory may be little.
+const FEWER_ROWS: usize = 1 << 17;
+
+/// The entry of the footer with the number of vertices, which the edges alone may not show.
+const VERTICES: &str = "kostra.vertices";
+
+/// What pandas calls the columns of an index, which is no weight.
+const PANDAS_INDEX: &str = "__index_level_";
+
+pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
+    let mut table = Table::open(source, options.ids, options.columns.as_ref(), taker.keeps_all())?;
+    if taker.keeps_all() && table.rows > u32::MAX.into() {
+        return Err(Error::TooLarge { what: "edges", count: table.rows });
+    }
+    if !taker.keeps_all() {
+        table.at_a_time = FEWER_ROWS;
+    }
+    let resume = taker.resume();
+    let mut edges = taker.begin(Keep::All)?;
+    edges.entries = resume.map_or(0, |resume| resume.entries);
+    edges.part.append_weights(&mut table.no_weights());
+    let done = edges.entries;
+    let mut parts = table.parts().skip_while(|part| part.first < done);
+    loop {
+        let wave: Vec<Part> = parts.by_ref().take(rayon::current_num_threads()).collect();
+        let Some(last) = wave.last() else { break };
+        let read: Vec<Result<Edges>> = wave.par_iter().map(|part| table.read(part)).collect();
+        for part in read {
+            let mut part = part?;
+            if taker.keeps_all() && edges.part.src.is_empty() {
+                edges.reserve(&part, table.rows as f64 / part.part.src.len() as f64);
+            }
+            edges.append(&mut part)?;
+            edges.spot.offset = edges.entries;
+            taker.take(&mut edges)?;
+        }
+        source.watch().step("read", table.bytes_of(last.first + last.rows as u64), source.size())?;
+    }
+    drop(parts);
+    edges.listed(table.vertices, source)
+}
+
+/// An open file, its columns found and its footer checked.
+struct Table {
+    file: String,
+    reader: SerializedFileReader<Held>,
+    /// Rows of a part.
+    at_a_time: usize,
+    source: Column,
+    target: Column,
+    weight: Option<Column>,
+    ids: Ids,
+    /// The number of vertices if the file tells it, else 0.
+    vertices: u64,
+    /// The number of rows, as the footer says.
+    rows: u64,
+}
+
+/// A stretch of rows of one row group.
+struct Part {
+    group: usize,
+    /// Its first row in the row group.
+    start: usize,
+    /// Its first row in the file, counted from 0: the id of its first edge.
+    first: u64,
+    rows: usize,
+}
+
+/// A column of the file.
+struct Column {
+    index: usize,
+    name: String,
+    kind: Kind,
+}
+
+/// What a column holds, as far as an edge can use it.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    I32,
+    U32,
+    I64,
+    U64,
+    F16,
+    F32,
+    F64,
+    Text,
+}
+
+/// The file as the decoder reads it: all of it in memory, mapped or read; or piece by piece from where it lies.
+enum Held {
+    Whole(Bytes),
+    File { file: Arc<Mutex<File>>, size: u64 },
+}
+
+/// All bytes of the file, mapped or read.
+struct Mapped(Whole);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Length for Held {
+    fn len(&self) -> u64 {
+        match self {
+            Held::Whole(bytes) => bytes.len() as u64,
+            Held::File { size, .. } => *size,
+        }
+    }
+}
+
+impl ChunkReader for Held {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        match self {
+            Held::Whole(bytes) => Ok(Box::new(bytes.get_read(start)?)),
+            Held::File { file, .. } => Ok(Box::new(BufReader::new(At { file: Arc::clone(file), offset: start }))),
+        }
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        match self {
+            Held::Whole(bytes) => bytes.get_bytes(start, length),
+            Held::File { file, size } => {
+                // Nothing is longer than the file, whatever its footer says.
+                if start.checked_add(length as u64).is_none_or(|end| end > *size) {
+                    return Err(ParquetError::EOF("a page lies behind the end of the file".into()));
+                }
+                let mut bytes = vec![0; length];
+                At { file: Arc::clone(file), offset: start }.read_exact(&mut bytes)?;
+                Ok(bytes.into())
+            }
+        }
+    }
+}
+
+/// A place in a file that several threads read.
+struct At {
+    file: Arc<Mutex<File>>,
+    offset: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.offset))?;
+        let count = file.read(buffer)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+impl Table {
+    /// Opens the file. If it is a plain one it is mapped, or read where it lies (`whole` or not); else it is read whole.
+    fn open(source: &mut Source, ids: Ids, wanted: Option<&Columns>, whole: bool) -> Result<Self> {
+        let held = match source.plain_file()? {
+            Some((file, size)) if !whole => Held::File { file: Arc::new(Mutex::new(file)), size },
+            _ => Held::Whole(Bytes::from_owner(Mapped(source.whole()?))),
+        };
+        let size = held.len();
+        let reader = guarded(|| SerializedFileReader::new(held)).map_err(|error| damaged(&source.name(), &error))?;
+        let fields = reader.metadata().file_metadata().schema_descr().root_schema().get_fields();
+        let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
+        let found = find(&names, wanted).map_err(|what| source.error(what))?;
+        let column = |at: usize, role: Role| Column::find(&names[at], role, ids, reader.metadata());
+        let column = |at, role| column(at, role).map_err(|what| source.error(what));
+        let table = Self {
+            file: source.name(),
+            source: column(found.source, Role::Vertex)?,
+            target: column(found.target, Role::Vertex)?,
+            weight: found.weight.map(|at| column(at, Role::Weight)).transpose()?,
+            ids,
+            vertices: vertices(reader.metadata()).map_err(|what| source.error(what))?,
+            rows: 0,
+            at_a_time: ROWS,
+            reader,
+        };
+        let rows = table.check(size).map_err(|what| source.error(what))?;
+        Ok(Self { rows, ..table })
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &Column> {
+        [&self.source, &self.target].into_iter().chain(&self.weight)
+    }
+
+    /// Proves that what the footer says of our columns lies in a file of `size` bytes; returns the number of rows.
+    fn check(&self, size: u64) -> Result<u64, String> {
+        let metadata = self.reader.metadata();
+        let mut rows = 0u64;
+        for (i, group) in metadata.row_groups().iter().enumerate() {
+            let wrong = |what: &str| Err(format!("row group {i}: {what}; the file is damaged, get it again"));
+            let Some(sum) = u64::try_from(group.num_rows()).ok().and_then(|count| rows.checked_add(count)) else {
+                return wrong("its number of rows is impossible");
+            };
+            rows = sum;
+            if group.columns().len() != metadata.file_metadata().schema_descr().num_columns() {
+                return wrong("it has other columns than the file");
+            }
+            for Column { index, name, .. } in self.columns() {
+                let chunk = group.column(*index);
+                if chunk.file_path().is_some() {
+                    return Err(format!("column {name:?} is in another file; write the table as one file"));
+                }
+                if matches!(chunk.compression(), Compression::BROTLI(_) | Compression::LZO) {
+                    let codec = chunk.compression();
+                    return Err(format!("is compressed with {codec}; write it with zstd, snappy, gzip or lz4"));
+                }
+                let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+                let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
+                if range.and_then(|(start, len)| start.checked_add(len)).is_none_or(|end| end > size) {
+                    return wrong(&format!("column {name:?} does not lie in the file"));
+                }
+                if chunk.num_values() != group.num_rows() {
+                    return wrong(&format!("column {name:?} has {} values", chunk.num_values()));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The parts in file order; there is nothing to hold for them, however many rows the footer promises.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        let (mut before, at_a_time) = (0, self.at_a_time);
+        self.reader.metadata().row_groups().iter().enumerate().flat_map(move |(group, metadata)| {
+            let (count, first) = (metadata.num_rows() as usize, before);
+            before += count as u64;
+            let part =
+                move |start| Part { group, start, first: first + start as u64, rows: at_a_time.min(count - start) };
+            (0..count).step_by(at_a_time).map(part)
+        })
+    }
+
+    /// The edges of a part; where ids are sparse, with names of its own.
+    fn read(&self, part: &Part) -> Result<Edges> {
+        let mut edges = Edges::new(Keep::All);
+        match self.ids {
+            Ids::Dense => {
+                edges.part.src = self.vertices_of(&self.source, part)?;
+                edges.part.dst = self.vertices_of(&self.target, part)?;
+            }
+            Ids::Sparse => self.read_names(part, &mut edges)?,
+        }
+        if let Some(weight) = &self.weight {
+            edges.part.weights = self.weights_of(weight, part)?;
+        }
+        edges.entries = part.rows as u64;
+        edges.count_vertices();
+        Ok(edges)
+    }
+
+    /// About how many bytes of the file so many rows are.
+    fn bytes_of(&self, rows: u64) -> u64 {
+        let size = self.reader.metadata().row_groups().iter().map(|group| group.compressed_size()).sum::<i64>();
+        (size as f64 * rows as f64 / self.rows.max(1) as f64) as u64
+    }
+
+    /// Numbers without any, in the type of the weights.
+    fn no_weights(&self) -> Numbers {
+        match self.weight.as_ref().map(|column| column.kind) {
+            None => Numbers::None,
+            Some(Kind::U32) => Numbers::U32(Vec::new()),
+            Some(Kind::I32) => Numbers::I32(Vec::new()),
+            Some(Kind::F16 | Kind::F32) => Numbers::F32(Vec::new()),
+            Some(Kind::F64) => Numbers::F64(Vec::new()),
+            Some(Kind::I64 | Kind::U64 | Kind::Text) => Numbers::I64(Vec::new()),
+        }
+    }
+
+    fn vertices_of(&self, column: &Column, part: &Part) -> Result<Vec<u32>> {
+        let wrong = |at: Option<usize>, id: &dyn Fn(usize) -> i128| match at {
+            None => Ok(()),
+            Some(at) if id(at) < 0 => Err(self.row_error(
+                part,
+                at,
+                column,
+                format!("vertex id {} is negative; --ids sparse takes it", id(at)),
+            )),
+            Some(at) => {
+                let what = format!("vertex id {} does not fit in 32 bits; --ids sparse takes it", id(at));
+                Err(self.row_error(part, at, column, what))
+            }
+        };
+        match self.values(column, part)? {
+            Values::I32(ids) if column.kind == Kind::I32 => {
+                wrong(first(&ids, |id| id < 0), &|at| ids[at].into())?;
+                Ok(bytemuck::cast_vec(ids))
+            }
+            Values::I32(ids) => {
+                let ids: Vec<u32> = bytemuck::cast_vec(ids);
+                wrong(first(&ids, |id| id == u32::MAX), &|at| ids[at].into())?;
+                Ok(ids)
+            }
+            Values::I64(ids) if column.kind == Kind::I64 => {
+                wrong(first(&ids, |id| !(0..i64::from(u32::MAX)).contains(&id)), &|at| ids[at].into())?;
+                Ok(ids.into_iter().map(|id| id as u32).collect())
+            }
+            Values::I64(ids) => {
+                wrong(first(&ids, |id| id as u64 >= u32::MAX.into()), &|at| (ids[at] as u64).into())?;
+                Ok(ids.into_iter().map(|id| id as u32).collect())
+            }
+            _ => Err(self.error("its columns changed while it was read")),
+        }
+    }
+
+    /// Numbers the names of a part in the order in which they appear, row by row.
+    fn read_names(&self, part: &Part, edges: &mut Edges) -> Result<()> {
+        let (sources, targets) = (self.values(&self.source, part)?, self.values(&self.target, part)?);
+        let mut digits = itoa::Buffer::new();
+        for row in 0..part.rows {
+            let mut name = |column: &Column, values: &Values| {
+                let name = match values {
+                    Values::I32(ids) if column.kind == Kind::I32 => digits.format(ids[row]).as_bytes(),
+                    Values::I32(ids) => digits.format(ids[row] as u32).as_bytes(),
+                    Values::I64(ids) if column.kind == Kind::I64 => digits.format(ids[row]).as_bytes(),
+                    Values::I64(ids) => digits.format(ids[row] as u64).as_bytes(),
+                    Values::Text(names) => names[row].data(),
+                    Values::F32(_) | Values::F64(_) => b"",
+                };
+                intern(name, edges).map_err(|what| self.row_error(part, row, column, what))
+            };
+            let (u, v) = (name(&self.source, &sources)?, name(&self.target, &targets)?);
+            edges.part.src.push(u);
+            edges.part.dst.push(v);
+        }
+        Ok(())
+    }
+
+    fn weights_of(&self, column: &Column, part: &Part) -> Result<Numbers> {
+        let nan = |at: Option<usize>| match at {
+            None => Ok(()),
+            Some(at) => {
+                let what = "the weight is NaN, which has no place in an order; remove the row or give it a weight";
+                Err(self.row_error(part, at, column, what.into()))
+            }
+        };
+        match self.values(column, part)? {
+            Values::I32(weights) if column.kind == Kind::U32 => Ok(Numbers::U32(bytemuck::cast_vec(weights))),
+            Values::I32(weights) => Ok(Numbers::I32(weights)),
+            Values::I64(weights) => {
+                if column.kind == Kind::U64
+                    && let Some(at) = first(&weights, |w| w < 0)
+                {
+                    let what = format!("the weight {} does not fit in 64 bits with a sign", weights[at] as u64);
+                    return Err(self.row_error(part, at, column, what));
+                }
+                Ok(Numbers::I64(weights))
+            }
+            Values::F32(weights) => nan(first(&weights, f32::is_nan)).map(|()| Numbers::F32(weights)),
+            Values::F64(weights) => nan(first(&weights, f64::is_nan)).map(|()| Numbers::F64(weights)),
+            Values::Text(_) => Err(self.error("its columns changed while it was read")),
+        }
+    }
+
+    /// The values of a column in a part: as many as it has rows.
+    fn values(&self, column: &Column, part: &Part) -> Result<Values> {
+        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(column.index);
+        let reader = guarded(|| {
+            let pages = self.reader.get_row_group(part.group)?.get_column_page_reader(column.index)?;
+            let pages = Checked { pages, column: Arc::clone(&descriptor), has_dictionary: false };
+            Ok(get_column_reader(descriptor, Box::new(pages)))
+        });
+        let values = match reader.map_err(|error| damaged(&self.file, &error))? {
+            ColumnReader::Int32ColumnReader(reader) => Values::I32(self.decode(column, part, reader)?),
+            ColumnReader::Int64ColumnReader(reader) => Values::I64(self.decode(column, part, reader)?),
+            ColumnReader::FloatColumnReader(reader) => Values::F32(self.decode(column, part, reader)?),
+            ColumnReader::DoubleColumnReader(reader) => Values::F64(self.decode(column, part, reader)?),
+            ColumnReader::ByteArrayColumnReader(reader) => Values::Text(self.decode(column, part, reader)?),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                let halves = self.decode::<FixedLenByteArrayType>(column, part, reader)?;
+                Values::F32(halves.iter().map(|half| single(half.data())).collect())
+            }
+            _ => return Err(self.error("its columns changed while it was read")),
+        };
+        Ok(values)
+    }
+
+    fn decode<T: DataType>(&self, column: &Column, part: &Part, mut reader: ColumnReaderImpl<T>) -> Result<Vec<T::T>> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        let read = guarded(|| {
+            let skipped = reader.skip_records(part.start)?;
+            let (rows, ..) = reader.read_records(part.rows, Some(&mut levels), None, &mut values)?;
+            Ok(skipped + rows)
+        });
+        let rows = read.map_err(|error| damaged(&self.file, &error))?;
+        // A flat column has one level for what is missing, so every other level is a value.
+        if let Some(at) = levels.iter().position(|&level| level == 0) {
+            return Err(self.row_error(part, at, column, "is null; remove the row or give it a value".into()));
+        }
+        if rows != part.start + part.rows || values.len() != part.rows {
+            let what = format!("column {:?} of row group {} is cut short; get the file again", column.name, part.group);
+            return Err(self.error(what));
+        }
+        Ok(values)
+    }
+
+    fn error(&self, what: impl Into<String>) -> Error {
+        Error::File { file: self.file.clone(), what: what.into() }
+    }
+
+    fn row_error(&self, part: &Part, at: usize, column: &Column, what: String) -> Error {
+        self.error(format!("row {}: column {:?}: {what}", part.first + at as u64, column.name))
+    }
+}
+
+/// The pages of a column, each proved to hold what the decoder takes from it without asking. What is not proved here (the
+/// lengths of strings that are delta-encoded) is caught by [`guarded`], which cannot keep a panic from being told.
+struct Checked {
+    pages: Box<dyn PageReader>,
+    column: ColumnDescPtr,
+    has_dictionary: bool,
+}
+
+impl Checked {
+    fn check(&mut self, page: &Page) -> Result<(), ParquetError> {
+        let wrong = |what: &str| Err(ParquetError::General(what.into()));
+        let bytes = page.buffer();
+        // Where the values begin, and how many there are if none is null.
+        let (start, count) = match page {
+            Page::DictionaryPage { .. } => {
+                self.has_dictionary = true;
+                (Some(0), Some(page.num_values()))
+            }
+            Page::DataPage { .. } if self.column.max_def_level() == 0 => (Some(0), Some(page.num_values())),
+            Page::DataPage { def_level_encoding: Encoding::RLE, .. } => {
+                let len = bytes.first_chunk().map_or(0, |len| u32::from_le_bytes(*len) as usize);
+                (Some(4 + len), None)
+            }
+            // A bit for every value.
+            Page::DataPage { .. } => (Some(page.num_values().div_ceil(8) as usize), None),
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, num_nulls, .. } => {
+                let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
+                (usize::try_from(levels).ok(), (*num_nulls == 0).then_some(page.num_values()))
+            }
+        };
+        let Some(values) = start.and_then(|start| bytes.get(start..)) else {
+            return wrong("the levels of a page are longer than it");
+        };
+        let count = count.map(|count| count as usize);
+        match (page.encoding(), self.column.physical_type()) {
+            (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) if page.is_data_page() => {
+                if !self.has_dictionary {
+                    return wrong("a page needs a dictionary that is not there");
+                }
+                if values.is_empty() && count != Some(0) {
+                    return wrong("a page ends before its values");
+                }
+            }
+            (Encoding::BYTE_STREAM_SPLIT, kind) => {
+                let width = match kind {
+                    Physical::INT32 | Physical::FLOAT => 4,
+                    Physical::INT64 | Physical::DOUBLE => 8,
+                    _ => usize::try_from(self.column.type_length()).unwrap_or(0),
+                };
+                if count.and_then(|count| count.checked_mul(width)).is_some_and(|size| size > values.len()) {
+                    return wrong("a page ends before its values");
+                }
+            }
+            (Encoding::PLAIN | Encoding::PLAIN_DICTIONARY, Physical::BYTE_ARRAY) => {
+                let mut rest = values;
+                for _ in 0..count.unwrap_or(usize::MAX) {
+                    let split = rest.split_first_chunk().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest));
+                    match split.and_then(|(len, rest)| rest.get(len..)) {
+                        Some(after) => rest = after,
+                        None if count.is_none() && rest.is_empty() => break,
+                        None => return wrong("a page ends before its values"),
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Checked {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Checked {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.pages.get_next_page()?;
+        page.iter().try_for_each(|page| self.check(page))?;
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// Values as they are stored.
+enum Values {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+/// What a column is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Vertex,
+    Weight,
+}
+
+impl Column {
+    /// The column of that name, if it can be what it is for.
+    fn find(name: &str, role: Role, ids: Ids, metadata: &ParquetMetaData) -> Result<Self, String> {
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let flat = |column: &ColumnDescriptor| column.path().parts() == [name] && column.max_rep_level() == 0;
+        let index = columns.iter().position(|column| flat(column));
+        let kind = index.map_or(Err("lists or structures"), |index| Kind::of(&columns[index]));
+        let held = match (kind, role) {
+            (Ok(Kind::Text), Role::Vertex) if ids == Ids::Dense => {
+                return Err(format!("column {name:?} holds names; --ids sparse reads them"));
+            }
+            (Ok(Kind::F16 | Kind::F32 | Kind::F64), Role::Vertex) => "floats",
+            (Ok(Kind::Text), Role::Weight) => "strings",
+            (Ok(kind), _) => return Ok(Self { index: index.unwrap_or(0), name: name.into(), kind }),
+            (Err(held), _) => held,
+        };
+        Err(match role {
+            Role::Vertex => format!("column {name:?} holds {held}; vertices are integers or names"),
+            Role::Weight => format!(
+                "column {name:?} holds {held}; weights are integers or floats: convert it, or name other columns \
+                 (--columns SRC,DST[,WEIGHT])"
+            ),
+        })
+    }
+}
+
+impl Kind {
+    /// What a column holds; else what it holds that is of no use, in words.
+    fn of(column: &ColumnDescriptor) -> Result<Self, &'static str> {
+        let signed = match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Integer(integer)), _) => integer.is_signed,
+            (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => return Err("decimals"),
+            (Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_)), _) => return Err("times"),
+            (
+                None,
+                ConvertedType::DATE
+                | ConvertedType::TIME_MILLIS
+                | ConvertedType::TIME_MICROS
+                | ConvertedType::TIMESTAMP_MILLIS
+                | ConvertedType::TIMESTAMP_MICROS,
+            ) => return Err("times"),
+            (None, kind) => !matches!(
+                kind,
+                ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+            ),
+            _ => true,
+        };
+        match column.physical_type() {
+            Physical::INT32 if signed => Ok(Kind::I32),
+            Physical::INT32 => Ok(Kind::U32),
+            Physical::INT64 if signed => Ok(Kind::I64),
+            Physical::INT64 => Ok(Kind::U64),
+            Physical::FLOAT => Ok(Kind::F32),
+            Physical::DOUBLE => Ok(Kind::F64),
+            Physical::BYTE_ARRAY => Ok(Kind::Text),
+            Physical::FIXED_LEN_BYTE_ARRAY if column.logical_type_ref() == Some(&LogicalType::Float16) => Ok(Kind::F16),
+            Physical::BOOLEAN => Err("booleans"),
+            Physical::INT96 => Err("times"),
+            Physical::FIXED_LEN_BYTE_ARRAY => Err("bytes"),
+        }
+    }
+}
+
+/// Where the columns of an edge are among the columns of the file.
+fn find(names: &[String], wanted: Option<&Columns>) -> Result<Found, String> {
+    if let Some(wanted) = wanted {
+        return wanted.find(names);
+    }
+    let kept: Vec<usize> = (0..names.len()).filter(|&at| !names[at].starts_with(PANDAS_INDEX)).collect();
+    let names: Vec<String> = kept.iter().map(|&at| names[at].clone()).collect();
+    let (source, target) = usual_endpoints(&names).ok_or_else(|| {
+        let names = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let usual = usual_names();
+        format!("no two columns are named as endpoints ({usual}); there are {names}: say --columns SRC,DST[,WEIGHT]")
+    })?;
+    let weight = usual_weight(&names, (source, target))?;
+    Ok(Found { source: kept[source], target: kept[target], weight: weight.map(|weight| kept[weight]) })
+}
+
+/// The number of vertices that the footer tells; 0 if it does not.
+fn vertices(metadata: &ParquetMetaData) -> Result<u64, String> {
+    let entries = metadata.file_metadata().key_value_metadata();
+    let Some(entry) = entries.into_iter().flatten().find(|entry| entry.key == VERTICES) else { return Ok(0) };
+    let told = entry.value.as_deref().unwrap_or_default();
+    told.parse().map_err(|_| format!("its entry {VERTICES} is {told:?}, not a number of vertices"))
+}
+
+/// The single of a half in two bytes, which holds it exactly.
+fn single(half: &[u8]) -> f32 {
+    let bits = half.try_into().map_or(0, u16::from_le_bytes);
+    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
+    let size = match exponent {
+        // Multiples of the smallest half.
+        0 => fraction as f32 * f32::from_bits((127 - 24) << 23),
+        0x1f => f32::from_bits(0xff << 23 | fraction << 13),
+        _ => f32::from_bits((exponent + 127 - 15) << 23 | fraction << 13),
+    };
+    if bits >> 15 == 1 { -size } else { size }
+}
+
+/// Runs the decoder, which panics on some damaged pages: that is an error of the file like any other.
+fn guarded<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    // What the decoder leaves behind half done is dropped with it.
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(ParquetError::General("a page holds less than it says".into())))
+}
+
+fn damaged(file: &str, error: &ParquetError) -> Error {
+    let what = match error {
+        ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::NYI(what) => what.clone(),
+        other => other.to_string(),
+    };
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    Error::File { file: file.into(), what: format!("the Parquet data cannot be read ({what}); get the file again") }
+}
+
+/// Writes columns `src`, `dst` and, if there are weights, `weight`: numbers, or names where the graph has them.
+pub(super) fn write(graph: &Graph, sink: &mut Sink) -> Result<(), Stop> {
+    let names = graph.names().map(Spelt::new);
+    let integers = |name, bits, signed| {
+        let physical = if bits == 64 { Physical::INT64 } else { Physical::INT32 };
+        column(name, physical, Some(LogicalType::integer(bits, signed)))
+    };
+    let vertex = |name| match &names {
+        Some(names) => column(name, Physical::BYTE_ARRAY, names.is_text.then_some(LogicalType::String)),
+        None => integers(name, 32, false),
+    };
+    let mut fields = vec![vertex("src"), vertex("dst")];
+    fields.extend(match graph.weights() {
+        Weights::Unit => None,
+        Weights::U32(_) => Some(integers("weight", 32, false)),
+        Weights::I32(_) => Some(integers("weight", 32, true)),
+        Weights::I64(_) => Some(integers("weight", 64, true)),
+        Weights::F32(_) => Some(column("weight", Physical::FLOAT, None)),
+        Weights::F64(_) => Some(column("weight", Physical::DOUBLE, None)),
+    });
+    let fields = fields.into_iter().map(|field| field.map(Arc::new)).collect::<Result<_, _>>().map_err(refused)?;
+    let schema = Type::group_type_builder("edges").with_fields(fields).build().map_err(refused)?;
+    let properties = WriterProperties::builder()
+        .set_created_by(concat!("kostra ", env!("CARGO_PKG_VERSION")).into())
+        .set_key_value_metadata(Some(vec![KeyValue::new(VERTICES.into(), graph.vertices().to_string())]))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(refused)?))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // Ids and weights repeat too little; names are longer than their numbers.
+        .set_dictionary_enabled(false)
+        .set_column_dictionary_enabled(ColumnPath::from("src"), names.is_some())
+        .set_column_dictionary_enabled(ColumnPath::from("dst"), names.is_some());
+    let writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build()));
+    let mut writer = writer.map_err(refused)?;
+    for start in (0..graph.edges()).step_by(ROWS) {
+        let end = graph.edges().min(start + ROWS);
+        write_rows(graph, names.as_ref(), start..end, &mut writer).map_err(refused)?;
+        // What is written so far goes on; the writer counts its bytes and does not look back.
+        sink.bytes(&std::mem::take(writer.inner_mut()))?;
+        sink.step(end, graph.edges())?;
+    }
+    sink.bytes(&writer.into_inner().map_err(refused)?)
+}
+
+/// Writes a row group.
+fn write_rows(
+    graph: &Graph,
+    names: Option<&Spelt>,
+    rows: std::ops::Range<usize>,
+    writer: &mut SerializedFileWriter<Vec<u8>>,
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for ends in [graph.sources(), graph.targets()] {
+        let ends = &ends[rows.clone()];
+        match names {
+            None => put::<Int32Type>(&mut group, bytemuck::cast_slice(ends))?,
+            Some(names) => {
+                let spelt: Vec<ByteArray> = ends.iter().map(|&v| names.all[v as usize].clone()).collect();
+                put::<ByteArrayType>(&mut group, &spelt)?;
+            }
+        }
+    }
+    match graph.weights() {
+        Weights::Unit => {}
+        Weights::U32(w) => put::<Int32Type>(&mut group, bytemuck::cast_slice(&w[rows]))?,
+        Weights::I32(w) => put::<Int32Type>(&mut group, &w[rows])?,
+        Weights::I64(w) => put::<Int64Type>(&mut group, &w[rows])?,
+        Weights::F32(w) => put::<FloatType>(&mut group, &w[rows])?,
+        Weights::F64(w) => put::<DoubleType>(&mut group, &w[rows])?,
+    }
+    group.close().map(drop)
+}
+
+/// Writes the next column of a row group.
+fn put<T: DataType>(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &[T::T]) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
+fn column(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<Type, ParquetError> {
+    let builder = Type::primitive_type_builder(name, physical);
+    builder.with_repetition(Repetition::REQUIRED).with_logical_type(logical).build()
+}
+
+/// The names of all vertices, in one piece of memory.
+struct Spelt {
+    all: Vec<ByteArray>,
+    /// Whether they are all text; else they are bytes to others.
+    is_text: bool,
+}
+
+impl Spelt {
+    fn new(names: &Names) -> Self {
+        let of = |v| names.at(v as u32);
+        let text = Bytes::from((0..names.len()).flat_map(of).copied().collect::<Vec<u8>>());
+        let mut start = 0;
+        let next = |v| {
+            let end = start + of(v).len();
+            ByteArray::from(text.slice(std::mem::replace(&mut start, end)..end))
+        };
+        let is_text = (0..names.len()).all(|v| std::str::from_utf8(of(v)).is_ok());
+        Self { all: (0..names.len()).map(next).collect(), is_text }
+    }
+}
+
+fn refused(error: ParquetError) -> Stop {
+    Stop::Io(std::io::Error::other(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::single;
+
+    #[test]
+    fn halves_are_exact_singles() {
+        for (bits, value) in [
+            (0x3c00u16, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0400, 6.103_515_6e-5),
+            (0x0001, 5.960_464_5e-8),
+            (0x03ff, 6.097_555e-5),
+            (0x7c00, f32::INFINITY),
+            (0xfc00, f32::NEG_INFINITY),
+            (0x8000, -0.0),
+        ] {
+            assert_eq!(single(&bits.to_le_bytes()).to_bits(), f32::to_bits(value), "{bits:#x}");
+        }
+        assert!(single(&0x7e00u16.to_le_bytes()).is_nan());
+    }
+}
