@@ -76,7 +76,7 @@ impl Lines for List {
     }
 }
 
-fn named(cursor: &mut Words<'_>, part: &mut Edges) -> Line<u32> {
+pub(super) fn named(cursor: &mut Words<'_>, part: &mut Edges) -> Line<u32> {
     cursor.skip_blanks();
     intern(cursor.take_token(), part)
 }

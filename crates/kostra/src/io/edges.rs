@@ -121,6 +121,8 @@ pub(super) struct Edges {
     pub(super) row: u64,
     /// The names in use where ids are sparse, else none.
     pub(super) names: Names,
+    /// The ids that a forest's lines give; none elsewhere.
+    pub(super) ids: Vec<u64>,
     /// Where the last block of them ends.
     pub(super) spot: Spot,
     pub(super) keep: Keep,
@@ -135,6 +137,7 @@ impl Edges {
             entries: 0,
             row: 0,
             names: Names::default(),
+            ids: Vec::new(),
             spot: Spot::default(),
             keep,
             balance: Balance::default(),
@@ -198,6 +201,7 @@ impl Edges {
             part.names = Names::default();
         }
         self.part.append(&mut part.part);
+        self.ids.append(&mut part.ids);
         self.vertices = self.vertices.max(std::mem::take(&mut part.vertices));
         self.entries += std::mem::take(&mut part.entries);
         self.balance.join(std::mem::take(&mut part.balance));

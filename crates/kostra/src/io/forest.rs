@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::edge_list::{check_names, put_vertex};
+use super::Ids;
+use super::edge_list::{check_names, named, put_vertex};
 use super::edges::{Edges, Lines, Then, Whole, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
@@ -10,7 +11,11 @@ use super::source::Source;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
+use crate::names::Names;
+use crate::stream::Part;
 use crate::weight::Weight;
+
+const NO_ID: &str = "the edge id is missing; a line of a forest is \"u v w edge_id\"";
 
 /// Reads the edge ids in file order, each line checked against the graph.
 pub(super) fn read(graph: &Graph, source: &mut Source) -> Result<Vec<u32>> {
@@ -33,7 +38,7 @@ impl Lines for Chosen<'_> {
         let (u, v) = (self.vertex(cursor)?, self.vertex(cursor)?);
         let w = cursor.weight()?;
         if cursor.at_line_end() {
-            return Err("the edge id is missing; a line of a forest is \"u v w edge_id\"".into());
+            return Err(NO_ID.into());
         }
         let e = cursor.count("edge id")?;
         cursor.end_line()?;
@@ -72,19 +77,60 @@ impl Chosen<'_> {
     }
 }
 
-/// Writes the forest's lines in edge-id order.
-pub(super) fn write(graph: &Graph, forest: &Forest, path: &Path, sink: &mut Sink) -> Result<(), Stop> {
+/// Reads the lines of a forest whose graph is not in memory: the edges, their ids, and the names of vertices if they are sparse.
+pub(super) fn read_lines(source: &mut Source, ids: Ids) -> Result<(Part, Vec<u64>, Names)> {
+    let edges = parse(source, &Listed { ids }, &mut Whole)?;
+    Ok((edges.part, edges.ids, edges.names))
+}
+
+struct Listed {
+    ids: Ids,
+}
+
+impl Lines for Listed {
+    fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
+        if cursor.at_line_end() {
+            return cursor.end_line().map(|()| Then::Next);
+        }
+        if cursor.byte() == b'#' {
+            cursor.skip_line();
+            return Ok(Then::Next);
+        }
+        let (u, v) = match self.ids {
+            Ids::Dense => (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?),
+            Ids::Sparse => (named(cursor, part)?, named(cursor, part)?),
+        };
+        let w = cursor.weight()?;
+        if cursor.at_line_end() {
+            return Err(NO_ID.into());
+        }
+        let e = cursor.count("edge id")?;
+        cursor.end_line()?;
+        part.push(u, v, Some(w));
+        part.ids.push(e);
+        Ok(Then::Next)
+    }
+}
+
+/// Writes the forest's lines in edge-id order. `edge` is the position in `graph` and the id of the forest's edge of that number.
+pub(super) fn write(
+    graph: &Graph,
+    len: usize,
+    edge: impl Fn(usize) -> (usize, u64) + Sync,
+    path: &Path,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     check_names(graph, path, "a file of forest lines", "a table of the forest's edges (-o FILE.csv or FILE.tsv)")?;
-    sink.lines(forest.len(), |text, i| {
-        let e = forest.edges()[i];
-        let (u, v) = graph.endpoints(e as usize);
+    sink.lines(len, |text, i| {
+        let (e, id) = edge(i);
+        let (u, v) = graph.endpoints(e);
         put_vertex(text, graph, u);
         text.push(b' ');
         put_vertex(text, graph, v);
         text.push(b' ');
-        put_weight(text, graph.weights(), e as usize);
+        put_weight(text, graph.weights(), e);
         text.push(b' ');
-        put(text, e);
+        put(text, id);
         text.push(b'\n');
     })
 }

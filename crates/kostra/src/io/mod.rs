@@ -22,9 +22,11 @@ use self::edges::{Edges, Taker, Whole};
 use self::sink::write_file;
 use self::source::{BYTE_ORDER_MARK, Source};
 pub use self::stream::{StreamOptions, solve_files};
+pub use self::verify::{Verified, verify_files, verify_stream};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
+use crate::stream::StreamForest;
 use crate::watch::Watch;
 
 mod balance;
@@ -51,6 +53,7 @@ mod source;
 mod steinlib;
 mod stream;
 mod upper;
+mod verify;
 
 const _: () = assert!(cfg!(target_endian = "little"), "binary formats are written as they lie in memory");
 
@@ -425,10 +428,27 @@ pub fn write_forest(graph: &Graph, forest: &Forest, path: impl AsRef<Path>, opti
     let path = path.as_ref();
     if has_lines(path, options) {
         let (_, compression) = Compression::split_name(path);
-        return write_file(path, compression, &options.watch, |sink| forest::write(graph, forest, path, sink));
+        let edge = |i: usize| (forest.edges()[i] as usize, forest.edges()[i].into());
+        return write_file(path, compression, &options.watch, |sink| {
+            forest::write(graph, forest.len(), edge, path, sink)
+        });
     }
     let (format, compression) = output_format(path, options)?;
     write_as(&forest::as_graph(graph, forest)?, path, format, compression, options)
+}
+
+/// Writes the forest of a stream, as [`write_forest`] does.
+pub fn write_stream_forest(forest: &StreamForest, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+    let (path, graph) = (path.as_ref(), forest.graph());
+    if has_lines(path, options) {
+        let (_, compression) = Compression::split_name(path);
+        let edge = |i: usize| (i, forest.edges()[i]);
+        return write_file(path, compression, &options.watch, |sink| {
+            forest::write(graph, forest.len(), edge, path, sink)
+        });
+    }
+    let (format, compression) = output_format(path, options)?;
+    write_as(graph, path, format, compression, options)
 }
 
 /// Whether a forest goes to `path` as lines rather than as a graph.
