@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use kostra::generate::{generate_watched, is_spec};
-use kostra::io::{Columns, Format, Ids, ReadOptions, read_with};
+use kostra::io::{Columns, Format, Ids, ReadOptions, StreamOptions, read_with};
 use kostra::{Graph, WeightRule};
 
 use crate::console::{Console, is_dash};
+use crate::failure::Failure;
 
 /// More threads than the largest machines have cores are a slip of the finger: 5000 need half a minute to start on two
 /// cores, 70,000 did not in a minute.
@@ -23,6 +24,19 @@ pub(crate) struct Input {
     pub(crate) graph: PathBuf,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// The GRAPH of a command that also takes what does not fit in memory.
+#[derive(Args)]
+pub(crate) struct Inputs {
+    /// A file, `-` for standard input, or a SPEC such as rmat:scale=20; or several files or directories, one after another
+    #[arg(value_name = "GRAPH", required = true)]
+    pub(crate) graphs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Work in parts and with so much memory, such as 500MB or 4GiB, however large the graph is
+    #[arg(long, help_heading = "Graph", value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
 }
 
 /// How to get a graph from its name.
@@ -71,19 +85,65 @@ impl Input {
     }
 }
 
+impl Inputs {
+    /// Whether the graph is worked on in parts: because it was asked for, or because it is more than one file.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.memory.is_some() || self.graphs.len() > 1 || self.graphs.iter().any(|graph| graph.is_dir())
+    }
+
+    /// Reads or generates the graph, which is one.
+    pub(crate) fn load(&self, console: &Console) -> kostra::Result<Loaded> {
+        self.reading.load(&self.graphs[0], console)
+    }
+
+    /// All names as typed.
+    pub(crate) fn name(&self) -> String {
+        self.graphs.iter().map(|graph| graph.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// How to work in parts; starts the threads.
+    pub(crate) fn stream_options(
+        &self,
+        checkpoint: Option<PathBuf>,
+        subcommand: &str,
+        console: &Console,
+    ) -> Result<StreamOptions, Failure> {
+        if self.reading.weights.is_some() {
+            let message =
+                "--weights is for graphs in memory: one file, without --memory; kostra convert gives files weights";
+            return Err(Failure::usage(subcommand, message));
+        }
+        if let Some(spec) = self.graphs.iter().find_map(|graph| spec(graph)) {
+            let what = "a generated graph is in memory as a whole; write it to a file first (kostra gen SPEC -o FILE)";
+            return Err(kostra::Error::Spec { spec: spec.into(), what: what.into() }.into());
+        }
+        self.reading.threads.start()?;
+        Ok(StreamOptions { read: self.reading.options(console), memory: self.memory, checkpoint })
+    }
+
+    /// Reads from all of them; see [`Console::reading`].
+    pub(crate) fn reading_from<T>(&self, console: &Console, read: impl FnOnce() -> T) -> T {
+        let is_blocking =
+            |graph: &&PathBuf| is_dash(graph) || graph.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+        match self.graphs.iter().find(is_blocking) {
+            Some(path) => console.reading(path, read),
+            None => read(),
+        }
+    }
+}
+
 impl Reading {
+    fn options(&self, console: &Console) -> ReadOptions {
+        let watch = console.watch().clone();
+        ReadOptions { format: self.format, ids: self.ids, columns: self.columns.clone(), watch }
+    }
+
     /// Reads or generates the graph of that name, with the weights that were asked for.
     pub(crate) fn load(&self, name: &Path, console: &Console) -> kostra::Result<Loaded> {
         let rule = self.weights.as_deref().map(str::parse::<WeightRule>).transpose()?;
         self.threads.start()?;
         let start = Instant::now();
-        let options = ReadOptions {
-            format: self.format,
-            ids: self.ids,
-            columns: self.columns.clone(),
-            watch: console.watch().clone(),
-        };
-        let loaded = load(name, &options, console)?;
+        let loaded = load(name, &self.options(console), console)?;
         let Some(rule) = rule else { return Ok(loaded) };
         let weights = rule.weights(&loaded.graph)?;
         Ok(Loaded { graph: loaded.graph.with_weights(weights)?, time: start.elapsed(), ..loaded })
@@ -136,6 +196,11 @@ fn looks_like_spec(text: &str) -> bool {
 fn format() -> impl TypedValueParser<Value = Format> {
     let named = |format: Format| PossibleValue::new(format.name()).aliases(format.extensions());
     PossibleValuesParser::new(Format::ALL.map(named)).try_map(|name| name.parse::<Format>())
+}
+
+/// Bytes: a number and a unit, `kB MB GB` by thousands and `KiB MiB GiB` by 1024.
+fn size(text: &str) -> Result<u64, String> {
+    parse_size::parse_size(text).map_err(|_| "it is a number of bytes, such as 500MB, 4GiB or 4G".into())
 }
 
 fn ids() -> impl TypedValueParser<Value = Ids> {

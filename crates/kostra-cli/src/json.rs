@@ -41,6 +41,13 @@ impl ForestReport {
     }
 }
 
+/// What is said of a graph that was solved in parts. The time of solving is that of the merges, which lies within that of reading.
+#[derive(Serialize)]
+pub(crate) struct StreamReport {
+    pub(crate) memory: Option<u64>,
+    pub(crate) merges: usize,
+}
+
 /// A number, or the string `"inf"`, `"-inf"` or `"nan"` where JSON has no number for it.
 pub(crate) enum Number {
     /// An exact integer.

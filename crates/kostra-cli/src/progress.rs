@@ -17,6 +17,13 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
 
+/// The phase that counts bytes, whose rate tells more than its percentage.
+const STREAM: &str = "stream";
+
+const STREAM_WITH_TOTAL: &str =
+    "{prefix:9} {bar:30} {percent:>3} %  {decimal_bytes_per_sec}  {elapsed}  {eta} left  {wide_msg}";
+const STREAM_WITHOUT_TOTAL: &str =
+    "{prefix:9} {spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}  {wide_msg}";
 const WITH_TOTAL: &str = "{prefix:9} {bar:30} {percent:>3} %  {elapsed}  {eta} left  {wide_msg}";
 const WITHOUT_TOTAL: &str = "{prefix:9} {spinner} {elapsed}  {wide_msg}";
 
@@ -99,7 +106,12 @@ fn draw(slot: &Mutex<Option<Progress>>, words: &Mutex<String>, ended: &mpsc::Rec
 
 /// A bar for one phase: what it estimates has nothing to do with the phase before.
 fn new_bar(progress: Progress) -> ProgressBar {
-    let template = if progress.total > 0 { WITH_TOTAL } else { WITHOUT_TOTAL };
+    let template = match (progress.phase == STREAM, progress.total > 0) {
+        (true, true) => STREAM_WITH_TOTAL,
+        (true, false) => STREAM_WITHOUT_TOTAL,
+        (false, true) => WITH_TOTAL,
+        (false, false) => WITHOUT_TOTAL,
+    };
     // The templates are constants; were one wrong, the default would do.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::with_draw_target(Some(progress.total), ProgressDrawTarget::stderr());

@@ -60,10 +60,11 @@ impl Watch {
         Self { report: None, stop: self.stop.clone() }
     }
 
-    /// The same for a part of a larger work: what was done before it is added, and the total is that of all (0 when unknown).
-    pub(crate) fn part_of(&self, before: u64, total: u64) -> Self {
+    /// The same for one of several files that are streamed: the bytes before it are added, and the total is that of all (0 when
+    /// unknown).
+    pub(crate) fn streaming(&self, before: u64, total: u64) -> Self {
         let Some(report) = self.report.clone() else { return self.clone() };
-        let add = move |progress: Progress| report(Progress { done: before + progress.done, total, ..progress });
+        let add = move |progress: Progress| report(Progress { phase: "stream", done: before + progress.done, total });
         Self { report: Some(Arc::new(add)), stop: self.stop.clone() }
     }
 

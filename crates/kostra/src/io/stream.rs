@@ -143,7 +143,7 @@ impl Inputs {
     /// A watch that sees the bytes of this file as part of all.
     fn watch_of(&self, file: &InputFile, watch: &Watch) -> Watch {
         let all = if self.can_be_read_again() { self.size } else { 0 };
-        watch.part_of(file.before, all)
+        watch.streaming(file.before, all)
     }
 }
 

@@ -1,5 +1,7 @@
 //! `kostra solve`: the forest of a graph, and how long it took.
 
+mod stream;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,8 +15,8 @@ use serde::{Serialize, Serializer};
 use crate::console::{Console, collide, is_dash};
 use crate::failure::Failure;
 use crate::human::{self, Lines};
-use crate::input::{Input, Loaded};
-use crate::json::{self, ForestReport, Number};
+use crate::input::{Inputs, Loaded};
+use crate::json::{self, ForestReport, Number, StreamReport};
 use crate::prepared::Prepared;
 use crate::summary::Summary;
 
@@ -25,6 +27,8 @@ Examples:
   kostra solve roads.gr.gz -o roads.forest          write lines `u v w edge_id`
   kostra solve roads.gr.gz -o roads.mtx             write the forest as a graph
   zcat edges.csv.gz | kostra solve - --ids sparse -o -
+  kostra solve crawl/ --memory 4GiB --checkpoint crawl.checkpoint -o crawl.forest
+                                                    all files of a directory, of any size
   kostra solve web:n=1000000 --algorithm boruvka --repeat 5 --json
 
 `kostra algorithms` lists the algorithms, `kostra gen --help` the SPECs.";
@@ -34,7 +38,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Solve {
     #[command(flatten)]
-    input: Input,
+    input: Inputs,
     /// Write the forest as lines `u v w edge_id`, or as a graph if FILE has a graph's extension; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -56,6 +60,9 @@ pub(crate) struct Solve {
     /// Write lines `vertex tree`, or a table to .csv or .tsv; trees are numbered by their smallest vertex
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// Save the work of a graph in parts here now and then, go on from it if it exists, remove it when all is done
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
     /// Show what the algorithm counted
     #[arg(long)]
     stats: bool,
@@ -88,6 +95,9 @@ impl Solve {
 
         self.output.iter().try_for_each(|path| check_forest_output(path, &WriteOptions::default()))?;
         self.labels.iter().try_for_each(check_writable)?;
+        if self.input.is_streamed() || self.checkpoint.is_some() {
+            return stream::run(self, &run, console);
+        }
         let loaded = self.input.load(console)?;
         let graph = &loaded.graph;
         let (device, ran) = kostra::resolve(graph, &run)?;
@@ -233,7 +243,7 @@ fn stats_text(stats: &Stats) -> String {
 struct Report<'a> {
     input: &'a str,
     vertices: usize,
-    edges: usize,
+    edges: u64,
     algorithm: &'a str,
     device: &'a str,
     threads: usize,
@@ -242,6 +252,8 @@ struct Report<'a> {
     verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<StatsReport<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<StreamReport>,
 }
 
 #[derive(Serialize)]
@@ -280,7 +292,7 @@ impl<'a> From<&Solved<'a>> for Report<'a> {
         Self {
             input: name,
             vertices: graph.vertices(),
-            edges: graph.edges(),
+            edges: graph.edges() as u64,
             algorithm: solved.algorithm,
             device: solved.device,
             threads: rayon::current_num_threads(),
@@ -295,6 +307,7 @@ impl<'a> From<&Solved<'a>> for Report<'a> {
                 facts: Facts(&stats.facts),
                 rounds: stats.rounds.iter().map(|round| Facts(round)).collect(),
             }),
+            stream: None,
         }
     }
 }
