@@ -188,9 +188,9 @@ impl Numbers {
         matches!(self, Numbers::I64(all) if all.iter().fold(false, |any, w| any | (w.unsigned_abs() > EXACT)))
     }
 
-    /// The numbers from `start` on, as weights.
-    pub(crate) fn weights_from(&self, start: usize) -> Weights<'_> {
-        each_numbers!(self, None => Weights::Unit, all => Weights::from(&all[start..]))
+    /// The numbers as weights.
+    pub(crate) fn weights(&self) -> Weights<'_> {
+        each_numbers!(self, None => Weights::Unit, all => Weights::from(all))
     }
 
     pub(crate) fn into_weights(self) -> Weights<'static> {

@@ -99,7 +99,7 @@ fn every_algorithm_merges() {
     let forest = kostra::minimum_spanning_forest(&graph).unwrap();
     for algorithm in kostra::Algorithm::ALL {
         let streamed = stream(&graph, &[5, 700], 1000, &Run::new(algorithm.name()).unwrap());
-        assert!(streamed.merges().0 > 3);
+        assert!(streamed.merges().0 >= 2);
         assert_same(&streamed, &forest, &graph, algorithm.name());
     }
 }
@@ -203,19 +203,28 @@ fn every_format_streams_to_the_forest_that_it_has_in_memory() {
     ];
     for name in names {
         kostra::write(&graph, folder.path(name)).unwrap();
-        assert!(same_as_in_memory(&folder.path(name), Ids::Dense) > 2, "{name}");
+        assert!(same_as_in_memory(&folder.path(name), Ids::Dense) >= 2, "{name}");
     }
     for weights in ["unit", "uniform:-7--3", "uniform:-9000000000-9000000000", "float", "double"] {
         let weights = weights.parse::<kostra::WeightRule>().unwrap().weights(&graph).unwrap();
         let (src, dst) = (graph.sources(), graph.targets());
         let graph = Graph::from_edges(graph.vertices() + 5, src, dst, weights).unwrap();
+        // Where all weights are equal, the first forest is the last.
         for name in ["h.kostra", "h.mtx", "h.wel"] {
             kostra::write(&graph, folder.path(name)).unwrap();
-            assert!(same_as_in_memory(&folder.path(name), Ids::Dense) > 2, "{name}");
+            assert!(same_as_in_memory(&folder.path(name), Ids::Dense) >= 1, "{name}");
         }
     }
+    // Every edge is lighter than all before it, so none can be left out before it is merged.
+    let falling: Vec<u32> = (0..graph.edges() as u32).rev().collect();
+    let (src, dst) = (graph.sources(), graph.targets());
+    let falling = Graph::from_edges(graph.vertices(), src, dst, falling).unwrap();
+    for name in ["f.kostra", "f.wel", "f.graph"] {
+        kostra::write(&falling, folder.path(name)).unwrap();
+        assert!(same_as_in_memory(&folder.path(name), Ids::Dense) > 3, "{name}");
+    }
     for name in ["g.wel", "g.csv"] {
-        assert!(same_as_in_memory(&folder.path(name), Ids::Sparse) > 2, "{name}");
+        assert!(same_as_in_memory(&folder.path(name), Ids::Sparse) >= 2, "{name}");
     }
 }
 
@@ -235,9 +244,9 @@ fn arcs_are_settled_at_the_end_of_their_file() {
         })
         .collect();
     let symmetric = folder.text("a.gr", &format!("p sp 2000 {}\n{both}", 4 * graph.edges()));
-    assert!(same_as_in_memory(&symmetric, Ids::Dense) > 2);
+    assert!(same_as_in_memory(&symmetric, Ids::Dense) >= 2);
     let one = folder.text("b.gr", &format!("p sp 2000 {}\n{both}a 1 2000 1\n", 4 * graph.edges() + 1));
-    assert!(same_as_in_memory(&one, Ids::Dense) > 2);
+    assert!(same_as_in_memory(&one, Ids::Dense) >= 2);
 
     // The same in binary rows: a weight of the last arc, which has a mirror, is another.
     kostra::write(&graph, folder.path("c.egr")).unwrap();
@@ -245,7 +254,7 @@ fn arcs_are_settled_at_the_end_of_their_file() {
     let last = bytes.len() - 4;
     bytes[last] ^= 1;
     fs::write(folder.path("d.egr"), &bytes).unwrap();
-    assert!(same_as_in_memory(&folder.path("d.egr"), Ids::Dense) > 2);
+    assert!(same_as_in_memory(&folder.path("d.egr"), Ids::Dense) >= 2);
 
     // In the middle of several files, too: what came before stays, and ids count on.
     let list = folder.text("e.wel", "0 1 0\n5 1999 0\n7 7 0\n");

@@ -181,7 +181,7 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
         );
         one.and(other).and(third)?;
         let largest = largest(&part.src[old..]).max(largest(&part.dst[old..]));
-        let nan = column.weights_from(0).first_nan();
+        let nan = column.weights().first_nan();
         if largest > layout.vertices || nan.is_some() {
             let what = match nan {
                 Some(at) => Error::Nan { edge: edges.entries + at as u64 },

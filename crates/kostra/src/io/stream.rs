@@ -309,7 +309,7 @@ impl Taker for Feed {
         if self.stream.is_full(&edges.part, held)? {
             self.stream.wait()?;
             self.save_if_due(&edges.names)?;
-            self.stream.start(&mut edges.part)?;
+            self.stream.start(&mut edges.part, held)?;
             if let Some(upper) = &mut self.upper {
                 upper.wait()?;
                 upper.start_waiting()?;

@@ -1,19 +1,22 @@
-//! Graphs that do not fit in memory: edges come in batches, and only the forest of those so far is kept.
+//! Graphs that do not fit in memory: edges come in batches, and only the forest of those so far is kept, and a pool of edges that
+//! may yet be in it.
 //!
 //! ```text
-//! for every batch:
-//!     add it to the part that fills
-//!     when the part is full:
-//!         wait for the merge that runs
-//!         start to merge forest and part, on threads of its own; let the next part fill meanwhile
+//! for every part of the stream, on threads of its own, while the next part fills:
+//!     leave out edges that the forest makes needless         (filter)
+//!     add the others to the pool
+//!     when the pool is full:
+//!         the forest is that of the forest and the pool      (merge)
 //! ```
 //!
 //! The result is the forest of all edges as if they had been solved at once: a forest has at most n - 1 edges, and leaving out
 //! an edge that the forest of some edges does not need changes no forest of more. Ids are positions in the stream, in 64 bits.
 //!
-//! Cost: that of solving every edge once, and the forest once for every part. Memory: the forest, two parts, and what the solver
-//! takes; [`Stream::memory`] sets how large parts may become.
+//! Cost: two looks into a table for every edge, and few merges: with weights in random order about ln(m / pool) of them. At worst
+//! (every edge lighter than all before) all edges are solved once, and the forest once for every pool. Memory: the forest, a
+//! table of its vertices, the pool, two parts, and what the solver takes; [`Stream::memory`] sets how large they may become.
 
+mod filter;
 mod memory;
 mod merge;
 mod part;
@@ -21,14 +24,15 @@ mod part;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub(crate) use self::memory::Memory;
-use self::merge::{Job, Merged, merge};
-pub(crate) use self::merge::{extend, pick};
+use self::memory::Room;
+use self::merge::Step;
+pub(crate) use self::merge::{Known, extend, pick};
 pub(crate) use self::part::{Part, Tree};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, check_lengths};
@@ -61,22 +65,22 @@ pub struct Stream {
     memory: Memory,
     /// One more than the largest vertex so far, or as many as were promised.
     vertices: u64,
-    /// Edges that were merged or are being merged.
+    /// Edges that were given to a step.
     taken: u64,
     /// Whether edges have weights; not known before the first.
     weighted: Option<bool>,
-    /// The type of the weights, and whether integers among them are no exact floats.
-    kind: Kind,
+    /// Whether integers among the weights are no exact floats.
     is_beyond_floats: bool,
-    tree: Tree,
+    /// What is known of the edges taken; with the step, while one runs.
+    known: Known,
+    step: Option<JoinHandle<Result<(Known, Part)>>>,
+    /// The type of the weights.
+    kind: Kind,
     /// The part that fills.
     part: Part,
-    /// The memory of a part that was merged.
-    spare: Option<Part>,
-    merging: Option<JoinHandle<Result<Merged>>>,
+    /// The memory of a part that was taken.
+    spare: Part,
     pool: Option<Arc<ThreadPool>>,
-    merges: usize,
-    time: Duration,
 }
 
 impl Stream {
@@ -90,19 +94,18 @@ impl Stream {
             vertices: 0,
             taken: 0,
             weighted: None,
-            kind: Kind::None,
             is_beyond_floats: false,
-            tree: Tree::default(),
+            known: Known::default(),
+            step: None,
+            kind: Kind::None,
             part: Part::default(),
-            spare: None,
-            merging: None,
+            spare: Part::default(),
             pool: None,
-            merges: 0,
-            time: Duration::ZERO,
         }
     }
 
-    /// Keeps what the stream and its merges take below so many bytes. Without a limit a part has 2^24 edges, or four per vertex.
+    /// Keeps what the stream and its merges take below so many bytes. Without a limit 2^24 edges are merged at a time, or four per
+    /// vertex.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory.limit = Some(bytes);
         self
@@ -165,72 +168,128 @@ impl Stream {
 
     /// The forest of all edges.
     pub fn finish(mut self) -> Result<StreamForest> {
-        self.wait()?;
-        self.start_waiting()?;
-        self.wait()?;
-        let Tree { src, dst, mut weights, ids } = std::mem::take(&mut self.tree);
+        self.flush()?;
+        let mut known = std::mem::take(&mut self.known);
+        let (vertices, run) = (self.vertices as u32, self.run.clone());
+        let start = Instant::now();
+        known.merge(vertices, &run)?;
+        let merging = known.time + start.elapsed();
+        let Tree { src, dst, mut weights, ids } = known.tree;
         weights.promote(self.part.weights.kind());
-        let graph = Graph::from_proved_edges(self.vertices as u32, src.into(), dst.into(), weights.into_weights());
+        let graph = Graph::from_proved_edges(vertices, src.into(), dst.into(), weights.into_weights());
         let positions: Vec<u32> = (0..ids.len() as u32).collect();
         let weight = graph.weights().total(&positions);
-        Ok(StreamForest { graph, ids, edges: self.taken, weight, merges: self.merges, merging: self.time })
+        Ok(StreamForest { graph, ids, edges: self.taken, weight, merges: known.merges, merging })
     }
 
-    /// Whether a part has as many edges as memory allows; `held` is what the caller holds beside it.
+    /// Whether a part is to be taken; `held` is what the caller holds beside it. An error where memory is too little.
     pub(crate) fn is_full(&self, part: &Part, held: u64) -> Result<bool> {
-        let kind = self.kind.max(part.weights.kind());
-        Ok(part.len() >= self.memory.capacity(self.vertices, kind.size() as u64, held)?)
+        Ok(part.len() >= self.room(part, held)?.part)
     }
 
-    /// Waits for the merge that runs: then the forest is that of all edges that were taken.
+    fn room(&self, part: &Part, held: u64) -> Result<Room> {
+        let kind = self.kind.max(part.weights.kind());
+        self.memory.room(self.vertices, kind.size() as u64, held)
+    }
+
+    /// Waits for the step that runs: then all edges that were taken are known.
     pub(crate) fn wait(&mut self) -> Result<()> {
-        let Some(merging) = self.merging.take() else { return Ok(()) };
-        let merged = merging.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        self.tree = merged.tree;
-        self.kind = self.tree.weights.kind();
-        self.spare = Some(merged.part);
-        self.merges += 1;
-        self.time += merged.time;
+        let Some(step) = self.step.take() else { return Ok(()) };
+        (self.known, self.spare) = step.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        self.kind = self.known.kind();
         Ok(())
     }
 
-    /// Starts to merge what waits. No merge runs.
+    /// Starts to take what waits. No step runs.
     pub(crate) fn start_waiting(&mut self) -> Result<()> {
         let mut part = std::mem::take(&mut self.part);
-        let outcome = self.start(&mut part);
+        let outcome = self.start(&mut part, 0);
         self.part = part;
         outcome
     }
 
-    /// Starts to merge a part and puts an empty one in its place. No merge runs.
-    pub(crate) fn start(&mut self, part: &mut Part) -> Result<()> {
+    /// Starts to take a part and puts an empty one in its place. No step runs.
+    pub(crate) fn start(&mut self, part: &mut Part, held: u64) -> Result<()> {
         if part.len() == 0 {
             return Ok(());
         }
         self.check_weights(part)?;
-        debug_assert!(part.gap >= self.tree.len(), "the forest fits into the gap");
-        let (edges, old) = (part.len() as u64, self.tree.len() as u64);
-        // A forest never has more edges than there were, nor as many as there are vertices.
-        let gap = (old + edges).min(self.vertices.saturating_sub(1)) as usize;
-        let mut next = self.spare.take().unwrap_or_default();
-        let capacity = self.memory.capacity(self.vertices, part.weights.kind().size() as u64, 0).unwrap_or(0);
-        if next.src.capacity() / 4 > (gap + capacity) / 3 {
-            next = Part::default();
-        }
-        next.reset(gap, part.weights.kind());
-        let job = Job {
-            tree: std::mem::take(&mut self.tree),
+        let capacity = self.room(part, held)?.pool;
+        let mut next = std::mem::take(&mut self.spare);
+        next.reset(0, part.weights.kind());
+        let edges = part.len() as u64;
+        let step = Step {
+            known: std::mem::take(&mut self.known),
             part: std::mem::replace(part, next),
             first: self.taken,
             vertices: self.vertices as u32,
+            capacity,
             run: self.run.clone(),
         };
         self.taken += edges;
         let pool = own_pool(&mut self.pool, self.memory.threads as usize, "merge")?;
         let failed = |source| Error::Io { file: "starting a thread".into(), source };
-        let work = move || pool.install(|| merge(job));
-        self.merging = Some(std::thread::Builder::new().name("merge".into()).spawn(work).map_err(failed)?);
+        let work = move || pool.install(|| step.take());
+        self.step = Some(std::thread::Builder::new().name("merge".into()).spawn(work).map_err(failed)?);
         Ok(())
+    }
+
+    /// The part that fills, for the caller to fill and give back.
+    pub(crate) fn take_part(&mut self) -> Part {
+        std::mem::take(&mut self.part)
+    }
+
+    /// Takes a part back that is not full yet.
+    pub(crate) fn give_back(&mut self, part: Part) {
+        self.part = part;
+    }
+
+    /// Takes all that waits, whether it is much or not, and waits until that is done.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.wait()?;
+        self.start_waiting()?;
+        self.wait()
+    }
+
+    /// Another stream with the edges of this one, from which both go on.
+    pub(crate) fn fork(&mut self) -> Result<Self> {
+        self.flush()?;
+        let known = self.known.clone();
+        let (run, pool) = (self.run.clone(), self.pool.clone());
+        Ok(Self { run, known, pool, step: None, part: Part::default(), spare: Part::default(), ..*self })
+    }
+
+    /// Takes only a share of the memory that it is allowed: there are other streams.
+    pub(crate) fn share_memory(&mut self, shares: u64) {
+        self.memory.shares = shares;
+    }
+
+    /// Bytes of what is known.
+    pub(crate) fn bytes(&self) -> u64 {
+        ((self.known.tree.len() + self.known.pool.src.len()) * (16 + self.kind.size())) as u64
+    }
+
+    /// What a checkpoint must hold to go on from here. No step runs, and what waits is not part of it.
+    pub(crate) fn state(&self) -> State<'_> {
+        let Self { vertices, taken, weighted, is_beyond_floats, known, .. } = self;
+        let known = Cow::Borrowed(known);
+        State { vertices: *vertices, taken: *taken, weighted: *weighted, is_beyond_floats: *is_beyond_floats, known }
+    }
+
+    /// Goes on from there.
+    pub(crate) fn restore(&mut self, state: State) {
+        let State { vertices, taken, weighted, is_beyond_floats, known } = state;
+        (self.vertices, self.taken, self.weighted) = (vertices, taken, weighted);
+        (self.is_beyond_floats, self.known) = (is_beyond_floats, known.into_owned());
+        self.kind = self.known.kind();
+    }
+
+    /// Takes all weights for `f64` from the beginning.
+    pub(crate) fn as_floats(mut self) -> Self {
+        self.kind = Kind::F64;
+        self.known.tree.weights = Numbers::zeros(Kind::F64, 0);
+        self.known.pool.weights = Numbers::zeros(Kind::F64, 0);
+        self
     }
 
     /// All edges have weights or none has; and integers that are no exact floats do not meet floats, because those left out
@@ -251,73 +310,6 @@ impl Stream {
         self.is_beyond_floats |= part.weights.is_beyond_floats();
         Ok(())
     }
-
-    /// The part that fills, for the caller to fill and give back.
-    pub(crate) fn take_part(&mut self) -> Part {
-        std::mem::take(&mut self.part)
-    }
-
-    /// Takes a part back that is not full yet.
-    pub(crate) fn give_back(&mut self, part: Part) {
-        self.part = part;
-    }
-
-    /// Merges all that waits, whether it is much or not.
-    pub(crate) fn flush(&mut self) -> Result<()> {
-        self.wait()?;
-        self.start_waiting()
-    }
-
-    /// Another stream with the edges of this one, from which both go on.
-    pub(crate) fn fork(&mut self) -> Result<Self> {
-        self.flush()?;
-        self.wait()?;
-        let mut part = Part::default();
-        part.reset(self.tree.len(), self.kind);
-        Ok(Self {
-            run: self.run.clone(),
-            tree: self.tree.clone(),
-            part,
-            spare: None,
-            merging: None,
-            pool: self.pool.clone(),
-            time: Duration::ZERO,
-            ..*self
-        })
-    }
-
-    /// Takes only a share of the memory that it is allowed: there is another stream.
-    pub(crate) fn share_memory(&mut self, shares: u64) {
-        self.memory.shares = shares;
-    }
-
-    /// Bytes of the forest.
-    pub(crate) fn bytes(&self) -> u64 {
-        (self.tree.len() * (16 + self.kind.size())) as u64
-    }
-
-    /// What a checkpoint must hold to go on from here. No merge runs, and what waits is not part of it.
-    pub(crate) fn state(&self) -> State<'_> {
-        let Self { vertices, taken, weighted, is_beyond_floats, tree, .. } = self;
-        let tree = Cow::Borrowed(tree);
-        State { vertices: *vertices, taken: *taken, weighted: *weighted, is_beyond_floats: *is_beyond_floats, tree }
-    }
-
-    /// Goes on from there.
-    pub(crate) fn restore(&mut self, state: State) {
-        let State { vertices, taken, weighted, is_beyond_floats, tree } = state;
-        (self.vertices, self.taken, self.weighted) = (vertices, taken, weighted);
-        (self.is_beyond_floats, self.tree) = (is_beyond_floats, tree.into_owned());
-        self.kind = self.tree.weights.kind();
-        self.part.reset(self.tree.len(), self.kind);
-    }
-
-    /// Takes all weights for `f64` from the beginning.
-    pub(crate) fn as_floats(mut self) -> Self {
-        self.kind = Kind::F64;
-        self.tree.weights = Numbers::zeros(Kind::F64, 0);
-        self
-    }
 }
 
 /// A stream without what waits and what runs.
@@ -326,7 +318,7 @@ pub(crate) struct State<'a> {
     pub(crate) taken: u64,
     pub(crate) weighted: Option<bool>,
     pub(crate) is_beyond_floats: bool,
-    pub(crate) tree: Cow<'a, Tree>,
+    pub(crate) known: Cow<'a, Known>,
 }
 
 /// The spanning forest of a stream. The graph is gone, so its edges are here: as a graph of their own.

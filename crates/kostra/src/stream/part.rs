@@ -2,9 +2,9 @@
 
 use crate::numbers::{Kind, Numbers, each_numbers};
 
-/// Edges in the order of their ids, behind a gap into which the forest so far is put when they are merged: so that both lie
-/// in one piece, the smaller ids first, and no edge is moved.
-#[derive(Debug, Default)]
+/// Edges in the order of their ids. Those of the pool lie behind a gap into which the forest is put when they are merged: so that
+/// both are in one piece, the smaller ids first, and no edge is moved.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) src: Vec<u32>,
     pub(crate) dst: Vec<u32>,

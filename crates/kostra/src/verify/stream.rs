@@ -357,7 +357,7 @@ fn levels_of<K: Key>(graph: &Graph, keys: Keys<K>, watch: &Watch) -> Result<Leve
 }
 
 fn graph_of(part: &Part, vertices: u32) -> Graph<'_> {
-    Graph::from_proved_edges(vertices, (&part.src).into(), (&part.dst).into(), part.weights.weights_from(0))
+    Graph::from_proved_edges(vertices, (&part.src).into(), (&part.dst).into(), part.weights.weights())
 }
 
 /// Puts the forest into the order of its ids.
@@ -365,7 +365,7 @@ fn sort(forest: &mut Part, ids: &[u64]) -> Vec<u64> {
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
     order.par_sort_by_key(|&at| ids[at as usize]);
     let pick = |ends: &[u32]| order.iter().map(|&at| ends[at as usize]).collect();
-    let weights = crate::stream::pick(&forest.weights, 0, &order);
+    let weights = crate::stream::pick(&forest.weights, &order);
     *forest = Part { src: pick(&forest.src), dst: pick(&forest.dst), weights, gap: 0 };
     order.iter().map(|&at| ids[at as usize]).collect()
 }
