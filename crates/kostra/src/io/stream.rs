@@ -209,7 +209,7 @@ impl Feed {
 
     /// Takes up the work of a checkpoint, if there is one; gives the number of the file to go on with.
     fn load(&mut self) -> Result<usize> {
-        let Some(path) = self.checkpoint.as_deref().filter(|path| path.exists()) else { return Ok(0) };
+        let Some(path) = self.checkpoint.as_deref().filter(|path| path.is_file()) else { return Ok(0) };
         let saved = checkpoint::load(path, &self.job)?;
         self.stream.restore(saved.stream);
         let mut other = |state| -> Result<Stream> {

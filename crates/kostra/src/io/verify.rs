@@ -83,7 +83,15 @@ fn prove(
         check.end(left, vertices);
     }
     let verified = Verified { vertices: check.vertices, edges: check.proof.edges(), forest: edges };
-    check.proof.finish().map(|()| verified)
+    let (known, map) = (check.known, check.map);
+    check.proof.finish().map(|()| verified).map_err(|error| match error {
+        // The graph's numbers, as elsewhere, rather than those of the forest's file.
+        Error::Flaw(flaw) if known.is_some() => {
+            let number = |v| map.iter().position(|&of| of == v).map_or(v, |at| at as u32);
+            flaw.with_vertices(number).into()
+        }
+        other => other,
+    })
 }
 
 /// Gives edges to a proof as they are read. Arc formats are settled as a stream settles them.

@@ -111,6 +111,24 @@ pub enum Flaw {
     },
 }
 
+impl Flaw {
+    /// The same with other numbers for the vertices.
+    pub(crate) fn with_vertices(self, number: impl Fn(u32) -> u32) -> Self {
+        let other = |edge: Edge| Edge { u: number(edge.u), v: number(edge.v), ..edge };
+        match self {
+            Flaw::NoSuchEdge { .. } => self,
+            Flaw::Foreign { given, actual } => Flaw::Foreign { given: other(given), actual: other(actual) },
+            Flaw::Duplicate(edge) => Flaw::Duplicate(other(edge)),
+            Flaw::SelfLoop(edge) => Flaw::SelfLoop(other(edge)),
+            Flaw::Cycle(edge) => Flaw::Cycle(other(edge)),
+            Flaw::Missing(edge) => Flaw::Missing(other(edge)),
+            Flaw::NotMinimum { chosen, better, maximum } => {
+                Flaw::NotMinimum { chosen: other(chosen), better: other(better), maximum }
+            }
+        }
+    }
+}
+
 fn why(chosen: &Edge, better: &Edge, maximum: bool) -> &'static str {
     match (chosen.weight == better.weight, maximum) {
         (true, _) => "as heavy and has the smaller id, which wins a tie",
