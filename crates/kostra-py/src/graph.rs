@@ -182,7 +182,7 @@ impl Graph {
 }
 
 /// The device of that name; looking for a GPU can take a while.
-fn device_named(py: Python<'_>, name: &str) -> PyResult<Device> {
+pub(crate) fn device_named(py: Python<'_>, name: &str) -> PyResult<Device> {
     py.detach(|| name.parse::<Device>()).map_err(to_python)
 }
 

@@ -11,6 +11,7 @@ mod error;
 mod forest;
 mod graph;
 mod networkx;
+mod stream;
 mod work;
 
 use pyo3::prelude::*;
@@ -32,6 +33,8 @@ mod _kostra {
     use crate::graph::{Graph, algorithms, devices, generate, read};
     #[pymodule_export]
     use crate::networkx::{nx_adjacency, nx_edges, nx_order, nx_tuples, nx_weights};
+    #[pymodule_export]
+    use crate::stream::{Stream, StreamForest, forest_of_files};
 
     use super::*;
 

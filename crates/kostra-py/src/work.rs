@@ -95,7 +95,7 @@ pub(crate) fn work<T: Send + 'static>(
 
 /// The pool of that many threads, made on first use.
 fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    if let Some(threads @ (0 | MOST_THREADS..)) = threads {
+    if let Some(threads) = threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
         return Err(PyValueError::new_err(format!(
             "threads must be 1 to {MOST_THREADS}, or None for all, not {threads}"
         )));

@@ -27,6 +27,7 @@ from kostra._graph import (
     read,
 )
 from kostra._kostra import __version__
+from kostra._stream import Stream, StreamForest, minimum_spanning_forest_files
 
 if TYPE_CHECKING:
     from kostra import cluster, csgraph
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Forest",
     "Graph",
+    "Stream",
+    "StreamForest",
     "__version__",
     "algorithms",
     "cluster",
@@ -42,6 +45,7 @@ __all__ = [
     "generate",
     "maximum_spanning_forest",
     "minimum_spanning_forest",
+    "minimum_spanning_forest_files",
     "read",
 ]
 

@@ -11,12 +11,15 @@ __all__ = [
     "DeviceGraph",
     "Forest",
     "Graph",
+    "Stream",
+    "StreamForest",
     "__version__",
     "algorithms",
     "columns",
     "cut",
     "devices",
     "expand_rows",
+    "forest_of_files",
     "generate",
     "linkage_matrix",
     "nx_adjacency",
@@ -127,6 +130,68 @@ class Forest:
         progress: _Progress = None,
     ) -> None: ...
 
+@final
+class Stream:
+    def __new__(
+        cls,
+        algorithm: str,
+        device: str,
+        maximum: bool,
+        memory: int | None = None,
+        vertices: int | None = None,
+        threads: int | None = None,
+    ) -> Stream: ...
+    def push(self, src: NDArray[Any], dst: NDArray[Any], weight: NDArray[Any] | None = None) -> None: ...
+    @property
+    def edges(self) -> int: ...
+    def finish(self) -> StreamForest: ...
+
+@final
+class StreamForest:
+    def __len__(self) -> int: ...
+    @property
+    def edges(self) -> NDArray[np.uint64]: ...
+    @property
+    def src(self) -> NDArray[np.uint32]: ...
+    @property
+    def dst(self) -> NDArray[np.uint32]: ...
+    @property
+    def weight(self) -> NDArray[Any]: ...
+    @property
+    def labels(self) -> NDArray[np.uint32]: ...
+    @property
+    def vertices(self) -> int: ...
+    @property
+    def streamed(self) -> int: ...
+    @property
+    def tree_count(self) -> int: ...
+    @property
+    def total_weight(self) -> int | float: ...
+    @property
+    def digest(self) -> str: ...
+    def names(self) -> list[bytes] | None: ...
+    def write(
+        self, path: str | PathLike[str], format: str | None = None, progress: _Progress = None
+    ) -> None: ...
+    def verify(
+        self,
+        paths: list[str],
+        reading: tuple[str | None, bool, tuple[str, str, str | None] | None, int | None],
+        maximum: bool,
+        threads: int | None = None,
+        progress: _Progress = None,
+    ) -> None: ...
+
+def forest_of_files(
+    paths: list[str],
+    reading: tuple[str | None, bool, tuple[str, str, str | None] | None, int | None],
+    algorithm: str,
+    device: str,
+    maximum: bool,
+    checkpoint: str | None = None,
+    threads: int | None = None,
+    progress: _Progress = None,
+) -> StreamForest: ...
 def read(
     path: str | PathLike[str],
     format: str | None = None,
