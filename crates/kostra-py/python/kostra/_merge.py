@@ -156,11 +156,8 @@ def check(table: pa.Table, edges: Edges, seen: int = 0) -> None:
     pa = pyarrow()
     import pyarrow.compute as pc
 
+    check_names(table.column_names, edges)
     for name in edges.names:
-        found = len(table.schema.get_all_field_indices(name))
-        if found != 1:
-            wrong = "there is no column" if not found else "there are several columns"
-            raise ValueError(f"{wrong} {name!r}; there are {', '.join(table.column_names)}")
         column = _plain(table, name)
         if name == edges.weight:
             fits = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)
@@ -183,6 +180,15 @@ def check(table: pa.Table, edges: Edges, seen: int = 0) -> None:
     if table.num_rows and _is_text(_plain(table, edges.src).type) != _is_text(_plain(table, edges.dst).type):
         types = " and ".join(f"{name!r} ({table.schema.field(name).type})" for name in (edges.src, edges.dst))
         raise ValueError(f"columns {types} must both hold integers or both texts")
+
+
+def check_names(columns: list[str], edges: Edges) -> None:
+    """Raises where a table of these columns has not each that is wanted, or has it twice."""
+    for name in edges.names:
+        found = columns.count(name)
+        if found != 1:
+            wrong = "there is no column" if not found else "there are several columns"
+            raise ValueError(f"{wrong} {name!r}; there are {', '.join(columns)}")
 
 
 def pyarrow() -> Any:
@@ -298,9 +304,9 @@ def _number_ranks(columns: list[pa.ChunkedArray]) -> list[NDArray[np.uint32]]:
     arrays = [_numbers(column) for column in columns]
     low, high = min(int(array.min()) for array in arrays), max(int(array.max()) for array in arrays)
     rows = len(arrays[0])
-    if low < 0 and high >> 63:
+    if low < 0 and high >= 1 << 63:
         raise ValueError(f"vertices from {low} to {high} are of no type that holds them all")
-    kind = np.uint64 if high >> 63 else np.int64
+    kind = np.uint64 if high >= 1 << 63 else np.int64
     arrays = [array.astype(kind, copy=False) for array in arrays]
     if high - low <= _DENSE * rows:
         return [(array - kind(low)).astype(np.uint32) for array in arrays]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kostra._merge import Edges, pyarrow, reduced
+from kostra._merge import Edges, check_names, pyarrow, reduced
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,7 +138,7 @@ def labels(edges: DataFrame, columns: Edges) -> tuple[Column, Column]:
 
 
 def quoted(name: str) -> Column:
-    """The column of exactly that name, dots and all."""
+    """The column of exactly that name, blanks and all."""
     from pyspark.sql import functions as F
 
     return F.col("`" + name.replace("`", "``") + "`")
@@ -147,10 +147,10 @@ def quoted(name: str) -> Column:
 def check_types(edges: DataFrame, columns: Edges) -> None:
     """Raises before any job runs for columns that are missing or of a wrong type."""
     kinds = dict(edges.dtypes)
+    check_names(edges.columns, columns)
+    if dotted := next((name for name in edges.columns if "." in name), None):
+        raise ValueError(f"column {dotted!r} has a dot in its name, with which Spark calls no Python; rename it")
     for name in columns.names:
-        if edges.columns.count(name) != 1:
-            wrong = "there are several columns" if name in kinds else "there is no column"
-            raise ValueError(f"{wrong} {name!r}; there are {', '.join(edges.columns)}")
         # A collation follows the name of the type.
         kind = kinds[name].split()[0]
         if name == columns.weight and kind not in _NUMBERS:
