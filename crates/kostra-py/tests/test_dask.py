@@ -54,7 +54,8 @@ def test_empty_partitions_and_no_rows():
     edges = dd.from_pandas(frame(), npartitions=6, sort=False)
     few = edges[edges.edge < 3]
     src, dst, weight = SRC[:3], DST[:3], WEIGHT[:3]
-    assert kostra.dask.minimum_spanning_forest(few, id="edge").compute().edge.tolist() == kruskal(VERTICES, src, dst, weight)
+    forest = kostra.dask.minimum_spanning_forest(few, id="edge").compute()
+    assert forest.edge.tolist() == kruskal(VERTICES, src, dst, weight)
     none = kostra.dask.minimum_spanning_forest(edges[edges.edge < 0], id="edge").compute()
     assert len(none) == 0 and none.columns.tolist() == ["src", "dst", "weight", "edge"]
 
@@ -72,5 +73,6 @@ def test_errors():
         solved(frame(), 2, fan_in=1)
     weight = WEIGHT.astype(float)
     weight[17] = np.nan
-    with pytest.raises(ValueError, match=rf"column 'weight' has no value in row \d+ \(src={SRC[17]}, dst={DST[17]}, edge=17\)"):
+    row = rf"\(src={SRC[17]}, dst={DST[17]}, edge=17\)"
+    with pytest.raises(ValueError, match=rf"column 'weight' has no value in row \d+ {row}"):
         solved(frame(weight=weight), 3, id="edge")

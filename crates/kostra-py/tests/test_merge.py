@@ -40,10 +40,10 @@ def ids(table):
 def named(vertices, kind):
     """Texts that are not in the order of the numbers."""
     names = [f"{37 * int(v) % 101:03}" for v in vertices]
-    values = names if kind.id in (pa.string().id, pa.large_string().id, pa.string_view().id) else [n.encode() for n in names]
     if pa.types.is_dictionary(kind):
         return pa.array(names).dictionary_encode().cast(kind)
-    return pa.array(values, kind)
+    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+    return pa.array(names if is_text else [name.encode() for name in names], kind)
 
 
 def cut(table, places):
@@ -95,7 +95,8 @@ def test_any_cut_in_any_order_by_ends(graph, places, random, maximum):
 @pytest.mark.parametrize("kind", ID_TYPES)
 def test_integers_of_every_width_as_vertices_and_ids(kind):
     vertices, src, dst, weight = random_graph(1)
-    table = table_of(src.astype(kind), dst.astype(kind), weight, id=np.arange(len(src)).astype("u1" if kind == "i1" else kind))
+    edges = np.arange(len(src)).astype("u1" if kind == "i1" else kind)
+    table = table_of(src.astype(kind), dst.astype(kind), weight, id=edges)
     assert ids(kostra.merge(table, id="id")) == kruskal(vertices, src, dst, weight)
 
 
@@ -161,9 +162,7 @@ def test_without_weights():
 
 
 def test_all_columns_are_kept():
-    more = pa.table(
-        {"a": ["x", "y", None], "b": [2, 0, 1], "c": [[1], None, []], "d": [{"k": 1}, None, {"k": 3}], "e": [1.5, None, 2.5]}
-    )
+    more = pa.table({"a": ["x", "y", None], "b": [2, 0, 1], "c": [[1], None, []], "d": [{"k": 1}, None, {"k": 3}]})
     table = more.append_column("other", pa.array([0, 1, 2])).replace_schema_metadata({"made": "here"})
     forest = kostra.merge(table, src="b", dst="other", weight=None)
     assert forest.schema.equals(table.schema, check_metadata=True)
@@ -183,7 +182,8 @@ def test_whatever_batches_come_in():
     wanted = kruskal(vertices, src, dst, weight)
     table = table_of(src, dst, weight)
     batches = table.to_batches(max_chunksize=7)
-    for given_as in (table, batches, iter(batches), table.to_reader(max_chunksize=11), [table[:9], *table[9:].to_batches()]):
+    mixed = [table[:9], *table[9:].to_batches()]
+    for given_as in (table, batches, iter(batches), table.to_reader(max_chunksize=11), mixed):
         assert ids(kostra.merge(given_as, id="edge")) == wanted
     assert ids(kostra.merge(table.to_batches()[0], id="edge")) == wanted
     polars = pytest.importorskip("polars")

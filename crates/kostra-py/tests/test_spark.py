@@ -16,15 +16,14 @@ from oracle import kruskal, random_graph
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.dataset")
 pytest.importorskip("pyspark")
-if not (shutil.which("java") or "JAVA_HOME" in os.environ):
-    print("skipped: there is no Java; kostra.spark was not tested", file=sys.__stderr__)
+if not shutil.which("java", path=os.path.join(os.environ["JAVA_HOME"], "bin") if "JAVA_HOME" in os.environ else None):
     pytest.skip("there is no Java", allow_module_level=True)
 
-from pyspark import TaskContext
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark import TaskContext  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
 
-from kostra.spark import minimum_spanning_forest
+from kostra.spark import minimum_spanning_forest  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
@@ -146,7 +145,8 @@ def test_contraction(local, limit, rounds, caplog):
     vertices, src, dst, weight = shapes()
     caplog.set_level("DEBUG", "kostra")
     edges = frame(local, src, dst, weight).repartition(3)
-    assert ids(minimum_spanning_forest(edges, id="edge", max_vertices_in_memory=limit)) == kruskal(vertices, src, dst, weight)
+    forest = minimum_spanning_forest(edges, id="edge", max_vertices_in_memory=limit)
+    assert ids(forest) == kruskal(vertices, src, dst, weight)
     assert sum(record.message.startswith("round") for record in caplog.records) >= rounds
 
 
@@ -154,7 +154,7 @@ def test_contraction_of_names_to_the_maximum(local, caplog, tmp_path):
     caplog.set_level("DEBUG", "kostra")
     local.sparkContext.setCheckpointDir(str(tmp_path))
     src, dst = ([f"v{37 * v % 211}" for v in end.tolist()] for end in (SRC, DST))
-    weight = np.where(WEIGHT == WEIGHT.min(), np.iinfo("i8").min, WEIGHT)
+    weight = np.where(np.equal(WEIGHT, WEIGHT.min()), np.iinfo("i8").min, WEIGHT)
     edges = frame(local, src, dst, weight).repartition(2)
     forest = minimum_spanning_forest(edges, id="edge", maximum=True, max_vertices_in_memory=20)
     assert ids(forest) == kruskal(VERTICES, SRC, DST, weight, maximum=True)
@@ -194,7 +194,8 @@ def test_unit_weights(local):
 def test_wrong_values_fail_the_job_by_name(local):
     edges = frame(local)
     null = edges.withColumn("weight", F.when(F.col("edge") != 17, F.col("weight")))
-    with pytest.raises(Exception, match=rf"column 'weight' has no value in row \d+ \(src={SRC[17]}, dst={DST[17]}, edge=17\)"):
+    row = rf"\(src={SRC[17]}, dst={DST[17]}, edge=17\)"
+    with pytest.raises(Exception, match=rf"column 'weight' has no value in row \d+ {row}"):
         minimum_spanning_forest(null, id="edge").collect()
     nan = edges.withColumn("weight", F.when(F.col("edge") == 17, float("nan")).otherwise(1.0))
     with pytest.raises(Exception, match=r"column 'weight' is NaN in row \d+ .*edge=17"):
@@ -232,8 +233,8 @@ def parquet(folder):
 def test_the_command_submitted(tmp_path):
     options = parquet(tmp_path)
     script = str(pathlib.Path(kostra.__file__).parent / "spark" / "__main__.py")
-    submit = [str(pathlib.Path(sys.executable).parent / "spark-submit"), "--master", "local[2]"]
-    command = [*submit, "--driver-java-options", "-XX:TieredStopAtLevel=1", script, "edges.parquet", "forest", "--weight", "cost", *options]
+    submit = [pathlib.Path(sys.executable).parent / "spark-submit", "--driver-java-options", "-XX:TieredStopAtLevel=1"]
+    command = [*submit, "--master", "local[2]", script, "edges.parquet", "forest", "--weight", "cost", *options]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,8 @@ array([0, 1, 3], dtype=uint32)
 
 Edges are compared by (weight, edge id), so the forest is unique: every algorithm on every device with any number of
 threads returns the same edge ids. `kostra.csgraph` has what stands in for SciPy's function, `kostra.cluster` has
-single-linkage clustering, `kostra.spark` and `kostra.dask` have graphs of a cluster, and NetworkX finds the backend "kostra"
-by itself; each is loaded when it is first used.
+single-linkage clustering, `kostra.spark` and `kostra.dask` have graphs of a cluster, and NetworkX finds the backend
+"kostra" by itself; each is loaded when it is first used.
 """
 
 from __future__ import annotations

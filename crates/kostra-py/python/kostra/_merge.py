@@ -79,7 +79,7 @@ def merge(
     edges = Edges(src, dst, weight, id, maximum)
     forests = list(reduced(_tables(batches), edges, threads=threads, buffer_rows=buffer_rows))
     if not forests:
-        raise ValueError("there are no batches, so the columns are not known; give an empty table for a graph without edges")
+        raise ValueError("there are no batches, so the columns are not known; give an empty table instead")
     return forests[0]
 
 

@@ -52,9 +52,9 @@ def minimum_spanning_forest(
     --------
     >>> import dask.dataframe as dd
     >>> import pandas as pd
-    >>> roads = pd.DataFrame({"src": ["a", "b", "c"], "dst": ["b", "c", "a"], "weight": [2, 1, 2], "name": ["A1", "B2", "C3"]})
+    >>> roads = pd.DataFrame({"src": ["a", "b", "c"], "dst": ["b", "c", "a"], "weight": [2, 1, 2], "name": [1, 2, 3]})
     >>> kostra.dask.minimum_spanning_forest(dd.from_pandas(roads, npartitions=2)).compute().name.tolist()
-    ['A1', 'B2']
+    [1, 2]
     """
     pyarrow()
     if fan_in < 2:

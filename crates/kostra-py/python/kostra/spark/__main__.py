@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from typing import Any
 
 from kostra.spark import FAN_IN, MAX_VERTICES_IN_MEMORY, minimum_spanning_forest
 
@@ -58,7 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ImportError("this needs PySpark: pip install pyspark pyarrow") from error
     spark = SparkSession.builder.appName("kostra").getOrCreate()
     # Before hours of work, not after them.
-    path = spark._jvm.org.apache.hadoop.fs.Path(arguments.output)
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(arguments.output)
     found = path.getFileSystem(spark._jsc.hadoopConfiguration()).exists(path)
     if found and not arguments.overwrite:
         raise ValueError(f"{arguments.output} exists; --overwrite replaces it")
