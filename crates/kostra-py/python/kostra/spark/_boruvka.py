@@ -77,15 +77,15 @@ def order(edges: DataFrame, columns: Edges) -> list[Column]:
 
 
 def hook(lightest: DataFrame) -> DataFrame:
-    """Points every vertex to the other end of its lightest edge; of two that chose each other the smaller to itself.
+    """Points every vertex two lightest edges on; of two that chose each other, both to the smaller.
 
     Longer cycles cannot be: along one, every edge would have to be smaller than the last.
     """
     others = lightest.select(F.col(U).alias(PARENT), F.col(V).alias(GRANDPARENT))
     joined = lightest.withColumnRenamed(V, PARENT).join(others.hint(_SORTED), PARENT)
-    is_root = (F.col(GRANDPARENT) == F.col(U)) & (F.col(U) < F.col(PARENT))
-    rooted = joined.withColumn(PARENT, F.when(is_root, F.col(U)).otherwise(F.col(PARENT)))
-    return checkpoint(rooted.drop(GRANDPARENT))
+    chose_each_other = F.col(GRANDPARENT) == F.col(U)
+    parent = F.when(chose_each_other, F.least(U, PARENT)).otherwise(F.col(GRANDPARENT))
+    return checkpoint(joined.withColumn(PARENT, parent).drop(GRANDPARENT))
 
 
 def name_trees(names: DataFrame) -> DataFrame:
