@@ -258,6 +258,7 @@ def test_errors_name_column_and_row():
     fails("there are several columns 'src'; there are src, src, dst", twice, weight=None)
     fails("column 'weight' must hold integers or floats, not string", rows(weight=["1", "2"]))
     fails("column 'src' must hold integers or texts, not double", rows(src=[1.0, 2.0]))
+    fails("column 'weight' must hold integers or texts, not double", rows(), dst="weight")
     fails("columns 'src' (int64) and 'dst' (string) must both hold integers or both texts", rows(src=[1, 2]))
     fails("all batches must have the columns of the first; those of row 2 differ", [rows(), rows(id=["8", "9"])])
     fails("batches are tables or record batches of Arrow, not int", [7])

@@ -43,7 +43,9 @@ def test_lazy_modules():
         kostra.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["", "._forest", "._graph", "._arrays", "._merge", ".csgraph", ".cluster", ".dask", ".networkx"])
+@pytest.mark.parametrize(
+    "name", ["", "._forest", "._graph", "._arrays", "._merge", ".csgraph", ".cluster", ".dask", ".networkx"]
+)
 def test_examples_in_docstrings(name):
     module = importlib.import_module(f"kostra{name}")
     failed, tried = doctest.testmod(module, extraglobs={"kostra": kostra}, optionflags=FLAGS)

@@ -8,7 +8,7 @@ weights, the edge that comes first: so rows are brought into the order of their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,9 +97,12 @@ class Edges:
     v: str | None = None
 
     @property
+    def vertices_and_id(self) -> list[str]:
+        return [name for name in (self.src, self.dst, self.id, self.u, self.v) if name is not None]
+
+    @property
     def names(self) -> list[str]:
-        values = (getattr(self, field.name) for field in fields(self))
-        return [name for name in values if isinstance(name, str)]
+        return [*self.vertices_and_id, *([] if self.weight is None else [self.weight])]
 
 
 def reduced(
@@ -157,29 +160,35 @@ def check(table: pa.Table, edges: Edges, seen: int = 0) -> None:
     import pyarrow.compute as pc
 
     check_names(table.column_names, edges)
-    for name in edges.names:
+    types = pa.types
+    for name in edges.vertices_and_id:
         column = _plain(table, name)
-        if name == edges.weight:
-            fits = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)
-            wanted = "integers or floats"
-        else:
-            fits = pa.types.is_integer(column.type) or _is_text(column.type)
-            wanted = "integers or texts"
-        # A column without any value has a type of its own.
-        if not fits and not pa.types.is_null(column.type):
-            raise ValueError(f"column {name!r} must hold {wanted}, not {column.type}")
-        if column.null_count:
-            row = pc.index(column.is_null(), True).as_py()
-            raise ValueError(f"column {name!r} has no value in row {_row(table, edges, row, seen)}")
-        if name == edges.weight and pa.types.is_floating(column.type):
+        _check_type(name, column, types.is_integer(column.type) or _is_text(column.type), "integers or texts")
+        _check_values(table, name, column.is_null(), "has no value", edges, seen)
+    if edges.weight is not None:
+        column = _plain(table, edges.weight)
+        is_number = types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)
+        _check_type(edges.weight, column, is_number, "integers or floats")
+        _check_values(table, edges.weight, column.is_null(), "has no value", edges, seen)
+        if types.is_floating(column.type):
             # Halves have no kernels.
-            values = column if not pa.types.is_float16(column.type) else column.cast(pa.float32())
-            row = pc.index(pc.is_nan(values), True).as_py()
-            if row >= 0:
-                raise ValueError(f"column {name!r} is NaN in row {_row(table, edges, row, seen)}")
+            column = column if not types.is_float16(column.type) else column.cast(pa.float32())
+            _check_values(table, edges.weight, pc.is_nan(column), "is NaN", edges, seen)
     if table.num_rows and _is_text(_plain(table, edges.src).type) != _is_text(_plain(table, edges.dst).type):
         types = " and ".join(f"{name!r} ({table.schema.field(name).type})" for name in (edges.src, edges.dst))
         raise ValueError(f"columns {types} must both hold integers or both texts")
+
+
+def _check_type(name: str, column: pa.ChunkedArray, fits: bool, wanted: str) -> None:
+    # A column without any value has a type of its own.
+    if not fits and not pyarrow().types.is_null(column.type):
+        raise ValueError(f"column {name!r} must hold {wanted}, not {column.type}")
+
+
+def _check_values(table: pa.Table, name: str, wrong: pa.ChunkedArray, what: str, edges: Edges, seen: int) -> None:
+    row = wrong.index(True).as_py()
+    if row >= 0:
+        raise ValueError(f"column {name!r} {what} in row {_row(table, edges, row, seen)}")
 
 
 def check_names(columns: list[str], edges: Edges) -> None:

@@ -150,12 +150,12 @@ def check_types(edges: DataFrame, columns: Edges) -> None:
     check_names(edges.columns, columns)
     if dotted := next((name for name in edges.columns if "." in name), None):
         raise ValueError(f"column {dotted!r} has a dot in its name, with which Spark calls no Python; rename it")
-    for name in columns.names:
+    if columns.weight is not None and kinds[columns.weight] not in _NUMBERS:
+        wrong = f"column {columns.weight!r} must hold integers, floats or doubles"
+        raise ValueError(f"{wrong}, not {kinds[columns.weight]}; cast it")
+    for name in columns.vertices_and_id:
         # A collation follows the name of the type.
-        kind = kinds[name].split()[0]
-        if name == columns.weight and kind not in _NUMBERS:
-            raise ValueError(f"column {name!r} must hold integers, floats or doubles, not {kinds[name]}; cast it")
-        if name != columns.weight and kind not in (*_INTEGERS, *_TEXTS):
+        if kinds[name].split()[0] not in (*_INTEGERS, *_TEXTS):
             raise ValueError(f"column {name!r} must hold integers, strings or binary, not {kinds[name]}; cast it")
     if (kinds[columns.src] in _INTEGERS) != (kinds[columns.dst] in _INTEGERS):
         types = " and ".join(f"{name!r} ({kinds[name]})" for name in (columns.src, columns.dst))
