@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["minimum_spanning_forest"]
 
-# A worker that merges holds twice as many rows as there are vertices, at about 100 bytes a row of three numbers: 4 GB.
+# A task that merges holds twice as many rows as there are vertices; with four columns of numbers it takes 110 to 140 bytes
+# a row (docs/scale.md), so 4 to 6 GB.
 MAX_VERTICES_IN_MEMORY = 20_000_000
 
 # Forests that a task merges into one.
