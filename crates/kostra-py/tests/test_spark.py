@@ -70,7 +70,13 @@ def local(session):
 
 @pytest.fixture
 def cluster(session):
-    return session("local-cluster[2,1,1024]")
+    spark = session("local-cluster[2,1,1024]")
+    # Both executors and the driver, also after one was lost.
+    for _ in range(600):
+        if spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() == 3:
+            return spark
+        time.sleep(0.1)
+    raise TimeoutError("two executors do not start within a minute")
 
 
 def frame(spark, src=SRC, dst=DST, weight=WEIGHT, seed=1, **more):
@@ -292,6 +298,12 @@ def troubled(edges, trouble):
     return edges.mapInArrow(step, edges.schema)
 
 
+def test_two_executors(cluster):
+    edges = frame(cluster).repartition(7)
+    assert ids(minimum_spanning_forest(edges, id="edge")) == FOREST
+    assert edges.mapInArrow(by_value(process_names), "pid bigint").distinct().count() >= 2
+
+
 def test_a_worker_killed_in_the_middle(cluster, tmp_path):
     folder = str(tmp_path)
 
@@ -322,12 +334,6 @@ def test_an_executor_lost_with_what_it_had_done(cluster, tmp_path):
     edges = troubled(frame(cluster).repartition(7), by_value(trouble))
     assert ids(minimum_spanning_forest(edges, id="edge", max_vertices_in_memory=None)) == FOREST
     assert (tmp_path / "lost").exists()
-
-
-def test_two_executors(cluster):
-    edges = frame(cluster).repartition(7)
-    assert ids(minimum_spanning_forest(edges, id="edge")) == FOREST
-    assert edges.mapInArrow(by_value(process_names), "pid bigint").distinct().count() >= 2
 
 
 def process_names(batches):
