@@ -10,6 +10,7 @@ mod cuda;
 mod error;
 mod forest;
 mod graph;
+mod merge;
 mod networkx;
 mod stream;
 mod work;
@@ -31,6 +32,8 @@ mod _kostra {
     use crate::forest::Forest;
     #[pymodule_export]
     use crate::graph::{Graph, algorithms, devices, generate, read};
+    #[pymodule_export]
+    use crate::merge::tie_order;
     #[pymodule_export]
     use crate::networkx::{nx_adjacency, nx_edges, nx_order, nx_tuples, nx_weights};
     #[pymodule_export]

@@ -38,12 +38,14 @@ def test_importing_loads_numpy_and_nothing_else():
 def test_lazy_modules():
     code = "import sys, kostra; kostra.csgraph.minimum_spanning_tree; print('scipy' in sys.modules); kostra.cluster.linkage"
     assert python("-c", code) == "True"
-    assert "csgraph" in dir(kostra)
+    assert {"csgraph", "dask", "spark"} <= set(dir(kostra))
     with pytest.raises(AttributeError, match="nothing"):
         kostra.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["", "._forest", "._graph", "._arrays", ".csgraph", ".cluster", ".networkx"])
+@pytest.mark.parametrize(
+    "name", ["", "._forest", "._graph", "._arrays", "._merge", ".csgraph", ".cluster", ".dask", ".networkx"]
+)
 def test_examples_in_docstrings(name):
     module = importlib.import_module(f"kostra{name}")
     failed, tried = doctest.testmod(module, extraglobs={"kostra": kostra}, optionflags=FLAGS)

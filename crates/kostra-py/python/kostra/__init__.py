@@ -9,7 +9,8 @@ array([0, 1, 3], dtype=uint32)
 
 Edges are compared by (weight, edge id), so the forest is unique: every algorithm on every device with any number of
 threads returns the same edge ids. `kostra.csgraph` has what stands in for SciPy's function, `kostra.cluster` has
-single-linkage clustering, and NetworkX finds the backend "kostra" by itself; each is loaded when it is first used.
+single-linkage clustering, `kostra.spark` and `kostra.dask` have graphs of a cluster, and NetworkX finds the backend
+"kostra" by itself; each is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from kostra._graph import (
     read,
 )
 from kostra._kostra import __version__
+from kostra._merge import merge
 from kostra._stream import Stream, StreamForest, minimum_spanning_forest_files
 
 if TYPE_CHECKING:
-    from kostra import cluster, csgraph
+    from kostra import cluster, csgraph, dask, spark
 
 __all__ = [
     "Forest",
@@ -41,15 +43,18 @@ __all__ = [
     "algorithms",
     "cluster",
     "csgraph",
+    "dask",
     "devices",
     "generate",
     "maximum_spanning_forest",
+    "merge",
     "minimum_spanning_forest",
     "minimum_spanning_forest_files",
     "read",
+    "spark",
 ]
 
-_LAZY = ("cluster", "csgraph", "networkx")
+_LAZY = ("cluster", "csgraph", "dask", "networkx", "spark")
 
 
 def __getattr__(name: str) -> object:

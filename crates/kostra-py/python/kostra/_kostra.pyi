@@ -29,6 +29,7 @@ __all__ = [
     "nx_weights",
     "point_tree",
     "read",
+    "tie_order",
     "tree_of_rows",
 ]
 
@@ -244,3 +245,9 @@ def cut(matrix: NDArray[np.float64], merges: int) -> NDArray[np.int64]: ...
 def point_tree(
     coordinates: NDArray[np.float64], dimensions: int, threads: int | None = None, progress: _Progress = None
 ) -> Graph: ...
+def tie_order(
+    src: NDArray[np.uint32],
+    dst: NDArray[np.uint32],
+    id: NDArray[np.uint64] | None = None,
+    threads: int | None = None,
+) -> NDArray[np.uint32] | None: ...
