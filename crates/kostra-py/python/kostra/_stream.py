@@ -25,7 +25,7 @@ class Stream:
 
     Parameters
     ----------
-    memory : bytes that it may take; by default it merges 2^24 edges at a time, or four per vertex.
+    memory : bytes that it may take; without a limit it merges 2^22 edges at a time, or six per vertex.
     vertices : how many there are at least; by default as many as the edges name.
     maximum, algorithm, device, threads : see `kostra.minimum_spanning_forest`.
 

@@ -104,8 +104,8 @@ impl Stream {
         }
     }
 
-    /// Keeps what the stream and its merges take below so many bytes. Without a limit 2^24 edges are merged at a time, or four per
-    /// vertex.
+    /// Keeps what the stream and its merges take below so many bytes. However much memory there is, 2^22 edges are merged at a
+    /// time, or six per vertex.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory.limit = Some(bytes);
         self
