@@ -1,6 +1,6 @@
 //! Weights that arrive one by one or in parts, whose type is known only at the end.
 
-use crate::weight::{Weight, Weights};
+use crate::weight::{Weight, Weights, each_weights};
 
 /// Integers beyond this are not all `f64` numbers.
 const EXACT: u64 = 1 << 53;
@@ -44,6 +44,23 @@ macro_rules! each_numbers {
     };
 }
 pub(crate) use each_numbers;
+
+macro_rules! numbers_from {
+    ($($variant:ident $type:ty),*) => {$(
+        impl From<Vec<$type>> for Numbers {
+            fn from(all: Vec<$type>) -> Self {
+                Numbers::$variant(all)
+            }
+        }
+    )*};
+}
+numbers_from!(U32 u32, I32 i32, I64 i64, F32 f32, F64 f64);
+
+impl From<&Weights<'_>> for Numbers {
+    fn from(weights: &Weights) -> Self {
+        each_weights!(weights, Unit => Numbers::None, w => w.to_vec().into())
+    }
+}
 
 impl Kind {
     pub(crate) const ALL: [Kind; 6] = [Kind::None, Kind::U32, Kind::I32, Kind::I64, Kind::F32, Kind::F64];

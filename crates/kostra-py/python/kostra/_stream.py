@@ -25,7 +25,7 @@ class Stream:
 
     Parameters
     ----------
-    memory : bytes that it may take; without a limit it merges 2^22 edges at a time, or six per vertex.
+    memory : bytes that it may take; without a limit it merges 2^22 edges at a time, or 16 per vertex.
     vertices : how many there are at least; by default as many as the edges name.
     maximum, algorithm, device, threads : see `kostra.minimum_spanning_forest`.
 
@@ -52,7 +52,7 @@ class Stream:
         self._native = _kostra.Stream(algorithm, device, maximum, memory, vertices, threads)
 
     def push(self, src: Any, dst: Any = None, weight: Any = None) -> None:
-        """Adds edges: arrays of both ends and of weights, or one table; see `kostra.Graph`. Ids count on from batch to batch."""
+        """Adds edges: arrays of both ends and of weights, or one table as `kostra.Graph` takes them. Ids count on."""
         if dst is None:
             if not _arrays.is_table(src):
                 raise ValueError("two arrays of vertex ids are wanted, or one table of edges")

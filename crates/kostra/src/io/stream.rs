@@ -16,7 +16,6 @@ use super::source::{Spot, name};
 use super::{Format, ReadOptions, binary, egr, galois, open, read_entries};
 use crate::error::{Error, Result};
 use crate::names::Names;
-use crate::numbers::each_numbers;
 use crate::run::Run;
 use crate::stream::{Part, Stream, StreamForest};
 use crate::watch::Watch;
@@ -65,7 +64,7 @@ fn solve_once(inputs: &Inputs, run: &Run, options: &StreamOptions, floats: bool)
         stream = stream.memory(bytes);
     }
     if floats {
-        stream = stream.as_floats();
+        stream = stream.with_floats();
     }
     let job = inputs.describe(run, &options.read);
     let mut feed = Feed::new(stream, options.checkpoint.clone(), job);
@@ -269,15 +268,9 @@ impl Feed {
     /// Gives the arcs with u <= v that came since the last time to the other stream.
     fn split(&mut self, edges: &Edges) -> Result<()> {
         let Some(upper) = &mut self.upper else { return Ok(()) };
-        let Part { src, dst, weights, .. } = &edges.part;
-        let wanted: Vec<usize> = (self.seen..src.len()).filter(|&at| src[at] <= dst[at]).collect();
-        let pick = |ends: &[u32]| wanted.iter().map(|&at| ends[at]).collect::<Vec<_>>();
-        let weights = each_numbers!(weights, None => crate::Weights::Unit, all => {
-            wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into()
-        });
-        upper.add(&pick(src), &pick(dst), &weights)?;
-        self.seen = src.len();
-        Ok(())
+        let Part { src, dst, weights, .. } = edges.part.upper(self.seen);
+        self.seen = edges.part.src.len();
+        upper.add(&src, &dst, &weights.weights())
     }
 }
 

@@ -9,7 +9,6 @@ use super::source::Source;
 use super::stream::{Inputs, StreamOptions};
 use crate::error::{Error, Result};
 use crate::names::Names;
-use crate::numbers::each_numbers;
 use crate::stream::{Part, StreamForest};
 use crate::verify::Proof;
 
@@ -53,11 +52,8 @@ pub fn verify_stream(
         return Err(Error::File { file: "standard input".into(), what: what.into() });
     }
     let graph = forest.graph();
-    let (src, dst) = (graph.sources().to_vec(), graph.targets().to_vec());
-    let mut weights = crate::numbers::Numbers::None;
-    crate::stream::extend(&mut weights, graph.weights(), 0..graph.edges());
     // Names are numbered by first appearance, here as there.
-    prove(&inputs, Part { src, dst, weights, gap: 0 }, forest.edges().to_vec(), None, maximum, options)
+    prove(&inputs, Part::of(graph), forest.edges().to_vec(), None, maximum, options)
 }
 
 fn prove(
@@ -130,13 +126,8 @@ impl Check {
     /// Gives the arcs with u <= v that came since the last time to the other proof.
     fn split(&mut self, part: &Part) -> Result<()> {
         let Some(upper) = &mut self.upper else { return Ok(()) };
-        let (src, dst) = (&part.src, &part.dst);
-        let wanted: Vec<usize> = (self.seen..src.len()).filter(|&at| src[at] <= dst[at]).collect();
-        let pick = |ends: &[u32]| wanted.iter().map(|&at| ends[at]).collect::<Vec<_>>();
-        let weights = each_numbers!(&part.weights, None => crate::Weights::Unit, all => {
-            wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into()
-        });
-        upper.add(&pick(src), &pick(dst), &weights)
+        let Part { src, dst, weights, .. } = part.upper(self.seen);
+        upper.add(&src, &dst, &weights.weights())
     }
 
     fn end(&mut self, edges: Edges, vertices: u64) {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! for every part of the stream, on threads of its own, while the next part fills:
-//!     leave out edges that the forest makes needless         (filter)
+//!     leave out edges that the forest makes needless         (filter, on few threads)
 //!     add the others to the pool
 //!     when the pool is full:
 //!         the forest is that of the forest and the pool      (merge)
@@ -12,8 +12,8 @@
 //! The result is the forest of all edges as if they had been solved at once: a forest has at most n - 1 edges, and leaving out
 //! an edge that the forest of some edges does not need changes no forest of more. Ids are positions in the stream, in 64 bits.
 //!
-//! Cost: two looks into a table for every edge, and few merges: with weights in random order about ln(m / pool) of them. At worst
-//! (every edge lighter than all before) all edges are solved once, and the forest once for every pool. Memory: the forest, a
+//! Cost: at worst (every edge lighter than all before) that of solving all edges once, and the forest once for every pool. With the
+//! filter two looks into a table for every edge, and few merges: with weights in random order they take about n ln(m / pool) edges. Memory: the forest, a
 //! table of its vertices, the pool, two parts, and what the solver takes; [`Stream::memory`] sets how large they may become.
 
 mod filter;
@@ -105,7 +105,7 @@ impl Stream {
     }
 
     /// Keeps what the stream and its merges take below so many bytes. However much memory there is, 2^22 edges are merged at a
-    /// time, or six per vertex.
+    /// time, or 16 per vertex.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory.limit = Some(bytes);
         self
@@ -285,7 +285,7 @@ impl Stream {
     }
 
     /// Takes all weights for `f64` from the beginning.
-    pub(crate) fn as_floats(mut self) -> Self {
+    pub(crate) fn with_floats(mut self) -> Self {
         self.kind = Kind::F64;
         self.known.tree.weights = Numbers::zeros(Kind::F64, 0);
         self.known.pool.weights = Numbers::zeros(Kind::F64, 0);

@@ -1,5 +1,6 @@
 //! Edges on their way into a stream, and the forest that it keeps of them.
 
+use crate::graph::Graph;
 use crate::numbers::{Kind, Numbers, each_numbers};
 
 /// Edges in the order of their ids. Those of the pool lie behind a gap into which the forest is put when they are merged: so that
@@ -14,6 +15,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// A copy of a graph's edges.
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let (src, dst) = (graph.sources().to_vec(), graph.targets().to_vec());
+        Self { src, dst, weights: graph.weights().into(), gap: 0 }
+    }
+
     /// The number of edges, without the gap.
     pub(crate) fn len(&self) -> usize {
         self.src.len() - self.gap
@@ -45,6 +52,17 @@ impl Part {
             self.weights = Numbers::zeros(more.kind(), self.gap);
         }
         self.weights.append(more);
+    }
+
+    /// The arcs with u <= v from that place on.
+    pub(crate) fn upper(&self, from: usize) -> Self {
+        let wanted: Vec<usize> = (from..self.src.len()).filter(|&at| self.src[at] <= self.dst[at]).collect();
+        let pick = |ends: &[u32]| wanted.iter().map(|&at| ends[at]).collect();
+        let mut weights = Numbers::None;
+        each_numbers!(&self.weights, None => {}, all => {
+            weights = wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into();
+        });
+        Self { src: pick(&self.src), dst: pick(&self.dst), weights, gap: 0 }
     }
 
     /// Forgets all but the first `len` entries of the arrays.

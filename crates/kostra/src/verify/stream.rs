@@ -63,10 +63,7 @@ impl Proof {
         if forest.edges() != ids.len() {
             return Err(Error::Lengths { src: forest.edges(), dst: forest.edges(), weights: ids.len() });
         }
-        let (src, dst) = (forest.sources().to_vec(), forest.targets().to_vec());
-        let mut weights = Numbers::None;
-        crate::stream::extend(&mut weights, forest.weights(), 0..forest.edges());
-        Self::of(Part { src, dst, weights, gap: 0 }, ids.to_vec(), maximum, watch)
+        Self::of(Part::of(forest), ids.to_vec(), maximum, watch)
     }
 
     pub(crate) fn of(forest: Part, ids: Vec<u64>, maximum: bool, watch: &Watch) -> Result<Self> {
@@ -300,7 +297,8 @@ impl Known {
             let mut next = self.ids.partition_point(|&id| id < first + block.start as u64);
             let (mut batch, mut places) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
             for start in block.clone().step_by(BATCH) {
-                (batch.clear(), places.clear());
+                batch.clear();
+                places.clear();
                 let mut flaw = None;
                 for e in start..block.end.min(start + BATCH) {
                     let (u, v) = (src[e], dst[e]);
