@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(memory(None).room(0, 4, 0).unwrap(), Room { part: 1 << 19, pool: 1 << 22 });
         assert_eq!(memory(None).room(1 << 23, 4, 0).unwrap().pool, 16 << 23);
         let small = memory(Some(256 << 20));
-        let [few, many] = [0, 1 << 20].map(|n| small.room(n, 4, 0).unwrap().pool);
+        let [few, many] = [1 << 19, 1 << 20].map(|n| small.room(n, 4, 0).unwrap().pool);
         assert!(few > many && many > 1 << 20, "{few} {many}");
         assert!(small.room(1 << 20, 8, 0).unwrap().pool < many);
         assert!(small.room(1 << 20, 4, 1 << 24).unwrap().pool < many);
