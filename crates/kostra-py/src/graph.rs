@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kostra::io::{Format, Ids as FileIds, ReadOptions, WriteOptions, read_with, write_with};
+use kostra::io::{Columns, Format, Ids as FileIds, ReadOptions, WriteOptions, read_with, write_with};
 use kostra::{Algorithm, Device, Run, Weights};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -188,19 +188,21 @@ pub(crate) fn device_named(py: Python<'_>, name: &str) -> PyResult<Device> {
 
 /// Reads a graph in any format.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, sparse=false, threads=None, progress=None))]
+#[pyo3(signature = (path, format=None, sparse=false, columns=None, threads=None, progress=None))]
 pub(crate) fn read(
     py: Python<'_>,
     path: PathBuf,
     format: Option<&str>,
     sparse: bool,
+    columns: Option<(String, String, Option<String>)>,
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Graph> {
     let format = format.map(str::parse::<Format>).transpose().map_err(to_python)?;
     let ids = if sparse { FileIds::Sparse } else { FileIds::Dense };
+    let columns = columns.map(|(src, dst, weight)| Columns { src, dst, weight });
     let graph = work(py, threads, progress, move |watch| {
-        read_with(path, &ReadOptions { format, ids, watch: watch.clone(), ..Default::default() })
+        read_with(path, &ReadOptions { format, ids, columns, watch: watch.clone() })
     })?;
     Ok(Graph(Arc::new(graph.into())))
 }

@@ -85,6 +85,8 @@ def test_files_and_directories_are_one_graph(tmp_path):
     (tmp_path / "in" / "_SUCCESS").touch()
     whole = kostra.minimum_spanning_forest(src, dst, weight)
     columns = ("from_stop", "to_stop", "minutes")
+    first = kostra.read(tmp_path / "in" / "part-0.parquet", columns=columns)
+    assert first.src.tolist() == src[:2_500].tolist() and first.weight.tolist() == weight[:2_500].tolist()
     forest = kostra.minimum_spanning_forest_files(tmp_path / "in", columns=columns, memory=64 << 20)
     assert forest.edges.tolist() == whole.edges.tolist() and forest.digest == whole.digest
     assert forest.verify() and forest.names is None

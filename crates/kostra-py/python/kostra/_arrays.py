@@ -101,3 +101,14 @@ def _columns(table: Any) -> dict[str, Any]:
         # pandas has the arrays at hand, and its stream needs pyarrow.
         return {str(name): table.iloc[:, at].to_numpy() for at, name in enumerate(table.columns)}
     return dict(_kostra.columns(table.__arrow_c_stream__()))
+
+
+def reading(ids: str, columns: Any) -> tuple[bool, tuple[str, str, str | None] | None]:
+    """How files are read: whether ids are sparse, and the columns of tables."""
+    if ids not in ("dense", "sparse"):
+        raise ValueError(f'ids must be "dense" or "sparse", not {ids!r}')
+    if columns is None:
+        return ids == "sparse", None
+    if isinstance(columns, str) or not 2 <= len(columns) <= 3:
+        raise ValueError(f"columns must be two or three names, (src, dst) or (src, dst, weight), not {columns!r}")
+    return ids == "sparse", (columns[0], columns[1], columns[2] if len(columns) == 3 else None)

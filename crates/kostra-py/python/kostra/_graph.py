@@ -235,18 +235,19 @@ def read(
     *,
     format: str | None = None,
     ids: str = "dense",
+    columns: tuple[str, ...] | None = None,
     threads: int | None = None,
     progress: Any = None,
 ) -> Graph:
-    """Reads a graph: twelve formats, found from content and name; .gz, .zst, .bz2 and .xz are unpacked.
+    """Reads a graph: thirteen formats, found from content and name; .gz, .zst, .bz2 and .xz are unpacked.
 
-    `ids="sparse"` takes any numbers or names as vertices of edge lists and tables; `graph.names` has them.
+    `ids="sparse"` takes any numbers or names as vertices of edge lists and tables; `graph.names` has them. `columns` names
+    those of csv, tsv and Parquet, (src, dst) or (src, dst, weight), where they do not tell by themselves.
     """
-    if ids not in ("dense", "sparse"):
-        raise ValueError(f'ids must be "dense" or "sparse", not {ids!r}')
+    sparse, named = _arrays.reading(ids, columns)
     start = perf_counter()
     with _progress.watching(progress) as callback:
-        graph = Graph._of(_kostra.read(fspath(path), format, ids == "sparse", threads, callback))
+        graph = Graph._of(_kostra.read(fspath(path), format, sparse, named, threads, callback))
     _log.load("read", fspath(path), graph, start)
     return graph
 

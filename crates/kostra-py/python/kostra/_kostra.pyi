@@ -195,6 +195,7 @@ def read(
     path: str | PathLike[str],
     format: str | None = None,
     sparse: bool = False,
+    columns: tuple[str, str, str | None] | None = None,
     threads: int | None = None,
     progress: _Progress = None,
 ) -> Graph: ...

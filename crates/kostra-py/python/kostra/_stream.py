@@ -197,20 +197,15 @@ def minimum_spanning_forest_files(
     Parameters
     ----------
     paths : a file or several, in any format; a directory stands for its files in byte order of their names.
-    format, ids : see `kostra.read`.
-    columns : the names of the columns of tables, (src, dst) or (src, dst, weight), where they do not tell by themselves.
+    format, ids, columns : see `kostra.read`.
     memory : bytes that it may take, however large the files are.
     checkpoint : a file to which the work is saved now and then, and from which it goes on if it exists. It is not removed.
     maximum, algorithm, device, threads, progress : see `kostra.minimum_spanning_forest`.
     """
-    if ids not in ("dense", "sparse"):
-        raise ValueError(f'ids must be "dense" or "sparse", not {ids!r}')
-    if columns is not None and not (2 <= len(columns) <= 3 and not isinstance(columns, str)):
-        raise ValueError(f"columns must be two or three names, (src, dst) or (src, dst, weight), not {columns!r}")
-    named = None if columns is None else (columns[0], columns[1], columns[2] if len(columns) == 3 else None)
+    sparse, named = _arrays.reading(ids, columns)
     names = [paths] if isinstance(paths, (str, PathLike)) else paths
     files = [fspath(path) for path in names]
-    reading: _Reading = (format, ids == "sparse", named, memory)
+    reading: _Reading = (format, sparse, named, memory)
     saved = None if checkpoint is None else fspath(checkpoint)
     with _progress.watching(progress) as callback:
         native = _kostra.forest_of_files(files, reading, algorithm, device, maximum, saved, threads, callback)

@@ -86,8 +86,8 @@ impl Known {
         self.tree.weights.unify(&mut self.pool.weights);
         part.weights.promote(self.pool.weights.kind());
         let Some(filter) = self.filter.take().filter(|filter| filter.is_for(part.weights.kind())) else {
-            self.ids.extend(first..first + part.len() as u64);
-            self.pool.append(part);
+            self.ids.par_extend(first..first + part.len() as u64);
+            self.pool.copy_from(part);
             return;
         };
         let kept = filter.kept(part);

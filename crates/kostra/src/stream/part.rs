@@ -1,5 +1,7 @@
 //! Edges on their way into a stream, and the forest that it keeps of them.
 
+use rayon::prelude::*;
+
 use crate::graph::Graph;
 use crate::numbers::{Kind, Numbers, each_numbers};
 
@@ -44,6 +46,21 @@ impl Part {
         self.src.append(&mut more.src);
         self.dst.append(&mut more.dst);
         self.append_weights(&mut more.weights);
+    }
+
+    /// Adds copies of the edges of a part without a gap, on all threads. Both have weights of one kind.
+    pub(crate) fn copy_from(&mut self, more: &Part) {
+        debug_assert_eq!(more.gap, 0);
+        self.src.par_extend(&more.src);
+        self.dst.par_extend(&more.dst);
+        match (&mut self.weights, &more.weights) {
+            (Numbers::U32(all), Numbers::U32(more)) => all.par_extend(more),
+            (Numbers::I32(all), Numbers::I32(more)) => all.par_extend(more),
+            (Numbers::I64(all), Numbers::I64(more)) => all.par_extend(more),
+            (Numbers::F32(all), Numbers::F32(more)) => all.par_extend(more),
+            (Numbers::F64(all), Numbers::F64(more)) => all.par_extend(more),
+            (all, more) => debug_assert_eq!(all.kind(), more.kind()),
+        }
     }
 
     /// Adds the weights of edges whose ends were added.
