@@ -318,6 +318,11 @@ fn integers_beyond_floats_are_floats_from_the_beginning_where_one_is() {
     let many = folder.text("c.wel", &lines);
     assert_eq!(solve(&[&many]).edges(), [1]);
     assert_eq!(solve(&[&many, &float]).edges(), [0, 600_000]);
+    // What was saved of the integers' work is not taken for that of floats.
+    let checkpoint = Some(folder.path("checkpoint"));
+    let options = StreamOptions { checkpoint, ..options(LITTLE, Ids::Dense) };
+    let saving = solve_files(&[&many, &float], &Run::default(), &options).unwrap();
+    assert_eq!(saving.edges(), [0, 600_000]);
 }
 
 /// Stops a solve when it has come so far.

@@ -52,8 +52,14 @@ pub struct StreamOptions {
 pub fn solve_files(paths: &[impl AsRef<Path>], run: &Run, options: &StreamOptions) -> Result<StreamForest> {
     let inputs = Inputs::new(paths)?;
     match solve_once(&inputs, run, options, false) {
-        // Those left out were compared as integers, but all are floats: so they are from the first edge on.
-        Err(Error::LateFloats { .. }) if inputs.can_be_read_again() => solve_once(&inputs, run, options, true),
+        // Those left out were compared as integers, but all are floats: so they are from the first edge on, and what was saved
+        // of the work is of no use.
+        Err(Error::LateFloats { .. }) if inputs.can_be_read_again() => {
+            if let Some(path) = options.checkpoint.as_deref().filter(|path| path.is_file()) {
+                fs::remove_file(path).map_err(|source| Error::Io { file: path.display().to_string(), source })?;
+            }
+            solve_once(&inputs, run, options, true)
+        }
         outcome => outcome,
     }
 }

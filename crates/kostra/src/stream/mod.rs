@@ -13,8 +13,9 @@
 //! an edge that the forest of some edges does not need changes no forest of more. Ids are positions in the stream, in 64 bits.
 //!
 //! Cost: at worst (every edge lighter than all before) that of solving all edges once, and the forest once for every pool. With the
-//! filter two looks into a table for every edge, and few merges: with weights in random order they take about n ln(m / pool) edges. Memory: the forest, a
-//! table of its vertices, the pool, two parts, and what the solver takes; [`Stream::memory`] sets how large they may become.
+//! filter two looks into a table for every edge, and few merges: with weights in random order they take about n ln(m / pool) edges.
+//! Memory: the forest, a table of its vertices, the pool, two parts, and what the solver takes; [`Stream::memory`] sets how large
+//! they may become.
 
 mod filter;
 mod memory;
