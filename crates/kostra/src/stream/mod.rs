@@ -53,8 +53,8 @@ const PIECE: usize = 1 << 18;
 /// use kostra::{Run, Stream};
 ///
 /// let mut stream = Stream::new(&Run::default()).memory(64 << 20);
-/// stream.push(&[0, 1], &[1, 2], &[5, 3].into())?;
-/// stream.push(&[2], &[0], &[4].into())?;
+/// stream.push(&[0, 1], &[1, 2], &(&[5, 3]).into())?;
+/// stream.push(&[2], &[0], &(&[4]).into())?;
 /// let forest = stream.finish()?;
 /// assert_eq!(forest.edges(), [1, 2]);
 /// assert_eq!(forest.weight().to_string(), "7");

@@ -30,8 +30,8 @@ const AT_A_TIME: usize = 1 << 19;
 /// // The forest: its edges as a graph of their own, and their ids.
 /// let forest = Graph::from_edges(3, &[1, 2], &[2, 0], &[3, 4])?;
 /// let mut proof = Proof::new(&forest, &[1, 2], false, &Watch::new())?;
-/// proof.push(&[0, 1], &[1, 2], &[5, 3].into())?;
-/// proof.push(&[2], &[0], &[4].into())?;
+/// proof.push(&[0, 1], &[1, 2], &(&[5, 3]).into())?;
+/// proof.push(&[2], &[0], &(&[4]).into())?;
 /// proof.finish()?;
 /// # Ok::<(), kostra::Error>(())
 /// ```
