@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
 
 use bytemuck::Pod;
 use rayon::ThreadPool;
@@ -262,21 +263,58 @@ fn spread<T: Pod + Send + Sync>(items: &[T], other: &mut [T], digit: impl Fn(&T)
     true
 }
 
-/// A pool of so many threads beside the caller's, made when it is first needed.
-pub(crate) fn own_pool(
-    pool: &mut Option<Arc<ThreadPool>>,
-    threads: usize,
+/// Work beside the caller's, on as many threads of its own, one piece at a time.
+#[derive(Debug)]
+pub(crate) struct Aside<T> {
     name: &'static str,
-) -> Result<Arc<ThreadPool>> {
-    if let Some(pool) = pool {
-        return Ok(Arc::clone(pool));
+    threads: usize,
+    /// Made when it is first needed.
+    pool: Option<Arc<ThreadPool>>,
+    running: Option<JoinHandle<Result<T>>>,
+}
+
+impl<T: Send + 'static> Aside<T> {
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self { name, threads: rayon::current_num_threads(), pool: None, running: None }
     }
-    let new = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| name.into()).build();
-    let new = new.map_err(|error| Error::Device {
-        name: "cpu".into(),
-        what: format!("the threads did not start ({error}); use fewer"),
-    })?;
-    Ok(Arc::clone(pool.insert(Arc::new(new))))
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Another one on the same threads, where nothing runs.
+    pub(crate) fn fork(&self) -> Self {
+        Self { pool: self.pool.clone(), running: None, ..*self }
+    }
+
+    /// Starts a piece of work; none runs.
+    pub(crate) fn start(&mut self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<()> {
+        debug_assert!(self.running.is_none());
+        let pool = match &self.pool {
+            Some(pool) => Arc::clone(pool),
+            None => {
+                let name = self.name;
+                let pool =
+                    rayon::ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|_| name.into()).build();
+                let pool = pool.map_err(|error| Error::Device {
+                    name: "cpu".into(),
+                    what: format!("the threads did not start ({error}); use fewer"),
+                })?;
+                Arc::clone(self.pool.insert(Arc::new(pool)))
+            }
+        };
+        let failed = |source| Error::Io { file: "starting a thread".into(), source };
+        let thread = std::thread::Builder::new().name(self.name.into());
+        self.running = Some(thread.spawn(move || pool.install(work)).map_err(failed)?);
+        Ok(())
+    }
+
+    /// What came of the piece that runs, once it is done; `None` where none does. It waits without doing other work, so a thread
+    /// of the caller's pool may call it under a lock.
+    pub(crate) fn wait(&mut self) -> Result<Option<T>> {
+        let Some(running) = self.running.take() else { return Ok(None) };
+        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(Some)
+    }
 }
 
 #[cfg(test)]

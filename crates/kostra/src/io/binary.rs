@@ -192,7 +192,7 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
             };
             return Err(Error::File { file, what: what.to_string() });
         }
-        part.append_weights(&mut column);
+        part.weights.append(&mut column);
         edges.entries += count as u64;
         if edges.entries <= done {
             edges.part.truncate(old);

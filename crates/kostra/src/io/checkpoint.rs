@@ -18,7 +18,7 @@ use super::source::Spot;
 use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::numbers::{Kind, Numbers, each_numbers};
-use crate::stream::{Known, Part, State, Tree};
+use crate::stream::{Known, Part, State};
 use crate::watch::Watch;
 
 const MAGIC: [u8; 8] = *b"\x89KOSTRC\n";
@@ -108,19 +108,13 @@ impl Writer<'_, '_> {
         self.number(state.is_some().into())?;
         let Some(State { vertices, taken, weighted, is_beyond_floats, known }) = state else { return Ok(()) };
         let weighted = weighted.map_or(2, u64::from);
-        self.numbers(&[*vertices, *taken, weighted, u64::from(*is_beyond_floats), known.kind() as u64])?;
-        let Tree { src, dst, weights, ids } = &known.tree;
-        self.edges(src, dst, weights, ids)?;
-        // With the gap, whatever it holds.
-        let Part { src, dst, weights, .. } = &known.pool;
-        self.edges(src, dst, weights, &known.ids)
-    }
-
-    fn edges(&mut self, src: &[u32], dst: &[u32], weights: &Numbers, ids: &[u64]) -> Result<(), Stop> {
+        let (forest, kind) = (known.forest as u64, known.kind() as u64);
+        self.numbers(&[*vertices, *taken, weighted, u64::from(*is_beyond_floats), forest, kind])?;
+        let Part { src, dst, weights } = &known.edges;
         self.array(src)?;
         self.array(dst)?;
         each_numbers!(weights, None => self.array::<u8>(&[]), all => self.array(all))?;
-        self.array(ids)
+        self.array(&known.ids)
     }
 }
 
@@ -207,19 +201,9 @@ impl Reader {
         if self.number()? == 0 {
             return Ok(None);
         }
-        let [vertices, taken, weighted, is_beyond_floats, kind] = self.numbers()?;
-        let kind = Kind::ALL.get(kind as usize).ok_or(Wrong::Damaged)?;
-        let tree = self.edges(*kind)?;
-        let Tree { src, dst, weights, ids } = self.edges(*kind)?;
-        let pool = Part { src, dst, weights, gap: tree.len() };
-        let weighted = [Some(false), Some(true), None].get(weighted as usize).copied().ok_or(Wrong::Damaged)?;
-        let known = Cow::Owned(Known::new(tree, pool, ids));
-        Ok(Some(State { vertices, taken, weighted, is_beyond_floats: is_beyond_floats != 0, known }))
-    }
-
-    fn edges(&mut self, kind: Kind) -> Read1<Tree> {
+        let [vertices, taken, weighted, is_beyond_floats, forest, kind] = self.numbers()?;
         let (src, dst) = (self.array()?, self.array()?);
-        let weights = match kind {
+        let weights = match Kind::ALL.get(kind as usize).ok_or(Wrong::Damaged)? {
             Kind::None => self.array::<u8>().map(|_| Numbers::None)?,
             Kind::U32 => Numbers::U32(self.array()?),
             Kind::I32 => Numbers::I32(self.array()?),
@@ -227,6 +211,8 @@ impl Reader {
             Kind::F32 => Numbers::F32(self.array()?),
             Kind::F64 => Numbers::F64(self.array()?),
         };
-        Ok(Tree { src, dst, weights, ids: self.array()? })
+        let known = Cow::Owned(Known::new(Part { src, dst, weights }, self.array()?, forest as usize));
+        let weighted = [Some(false), Some(true), None].get(weighted as usize).copied().ok_or(Wrong::Damaged)?;
+        Ok(Some(State { vertices, taken, weighted, is_beyond_floats: is_beyond_floats != 0, known }))
     }
 }

@@ -226,7 +226,7 @@ impl Edges {
         if vertices > u32::MAX.into() {
             return Err(Error::TooLarge { what: "vertices", count: vertices });
         }
-        let Part { mut src, mut dst, weights, .. } = self.part;
+        let Part { mut src, mut dst, weights } = self.part;
         src.shrink_to_fit();
         dst.shrink_to_fit();
         let graph = Graph::from_edges(vertices as usize, src, dst, weights.into_weights());

@@ -63,7 +63,7 @@ pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn T
     let resume = taker.resume();
     let mut edges = taker.begin(Keep::All)?;
     edges.entries = resume.map_or(0, |resume| resume.entries);
-    edges.part.append_weights(&mut table.no_weights());
+    edges.part.weights.append(&mut table.no_weights());
     let done = edges.entries;
     let mut parts = table.parts().skip_while(|part| part.first < done);
     loop {

@@ -436,7 +436,7 @@ where
         part.src.truncate(old + kept);
         part.dst.truncate(old + kept);
         column.truncate(kept);
-        part.append_weights(&mut W::numbers(column));
+        part.weights.append(&mut W::numbers(column));
         edges.entries += count as u64;
         edges.vertices = file.ends.len() as u64;
         edges.spot.offset = edges.entries;

@@ -274,7 +274,7 @@ impl Feed {
     /// Gives the arcs with u <= v that came since the last time to the other stream.
     fn split(&mut self, edges: &Edges) -> Result<()> {
         let Some(upper) = &mut self.upper else { return Ok(()) };
-        let Part { src, dst, weights, .. } = edges.part.upper(self.seen);
+        let Part { src, dst, weights } = edges.part.upper(self.seen);
         self.seen = edges.part.src.len();
         upper.add(&src, &dst, &weights.weights())
     }

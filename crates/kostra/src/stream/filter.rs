@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::part::{Part, Tree};
+use super::part::Part;
 use crate::numbers::Kind;
 use crate::weight::{AnyKeys, Key, Keys};
 
@@ -36,13 +36,13 @@ enum Heights {
 }
 
 impl Filter {
-    pub(super) fn new(tree: &Tree, vertices: u32, maximum: bool) -> Self {
-        let weights = tree.weights.weights();
-        let heights = match weights.keys(&tree.src, maximum) {
-            AnyKeys::Narrow(keys) => Heights::Narrow(heights(tree, keys, vertices as usize)),
-            AnyKeys::Wide(keys) => Heights::Wide(heights(tree, keys, vertices as usize)),
+    pub(super) fn new(forest: &Part, vertices: u32, maximum: bool) -> Self {
+        let weights = forest.weights.weights();
+        let heights = match weights.keys(&forest.src, maximum) {
+            AnyKeys::Narrow(keys) => Heights::Narrow(heights(forest, keys, vertices as usize)),
+            AnyKeys::Wide(keys) => Heights::Wide(heights(forest, keys, vertices as usize)),
         };
-        Self { heights, kind: tree.weights.kind(), maximum }
+        Self { heights, kind: forest.weights.kind(), maximum }
     }
 
     /// Whether weights of this type have keys that compare with the heights.
@@ -87,15 +87,15 @@ const CORE: u32 = u32::MAX;
 const LESSER: u32 = u32::MAX - 1;
 const UNKNOWN: u32 = u32::MAX - 2;
 
-fn heights<K: Key>(tree: &Tree, keys: Keys<K>, vertices: usize) -> Vec<K> {
-    let mut order: Vec<K::Ranked> = (0..tree.len()).into_par_iter().map(|e| keys.ranked(e)).collect();
+fn heights<K: Key>(forest: &Part, keys: Keys<K>, vertices: usize) -> Vec<K> {
+    let mut order: Vec<K::Ranked> = (0..forest.len()).into_par_iter().map(|e| keys.ranked(e)).collect();
     order.par_sort_unstable();
     let mut trees = Trees::new(vertices);
     let mut joined = Vec::with_capacity(order.len());
     let (mut largest, mut top) = (0, 0);
     for (i, &ranked) in order.iter().enumerate() {
         let e = K::edge(ranked) as usize;
-        let (larger, smaller, size) = trees.join(tree.src[e], tree.dst[e], (vertices + i) as u32);
+        let (larger, smaller, size) = trees.join(forest.src[e], forest.dst[e], (vertices + i) as u32);
         joined.push((larger, smaller));
         if size > largest {
             (largest, top) = (size, i);
@@ -177,13 +177,11 @@ mod tests {
                 let first = Graph::from_edges(n as usize, &src[..half], &dst[..half], &weights[..half]).unwrap();
                 let forest = crate::solve(&first, &run).unwrap();
                 let pick = |all: &[u32]| forest.edges().iter().map(|&e| all[e as usize]).collect::<Vec<_>>();
-                let weights_of = Numbers::U32(pick(&weights));
-                let ids = forest.edges().iter().map(|&e| e.into()).collect();
-                let tree = Tree { src: pick(&src), dst: pick(&dst), weights: weights_of, ids };
-                let filter = Filter::new(&tree, n, maximum);
+                let forest = Part { src: pick(&src), dst: pick(&dst), weights: Numbers::U32(pick(&weights)) };
+                let filter = Filter::new(&forest, n, maximum);
                 assert!(filter.is_for(Kind::U32) && !filter.is_for(Kind::I32));
                 let rest = |all: &[u32]| all[half..].to_vec();
-                let part = Part { src: rest(&src), dst: rest(&dst), weights: Numbers::U32(rest(&weights)), gap: 0 };
+                let part = Part { src: rest(&src), dst: rest(&dst), weights: Numbers::U32(rest(&weights)) };
                 let kept: Vec<u32> = filter.kept(&part).concat();
                 assert!(kept.is_sorted() && kept.len() < half / 4, "{n} {range}: {} of {half}", kept.len());
                 let whole = Graph::from_edges(n as usize, &src, &dst, &weights).unwrap();

@@ -1,10 +1,11 @@
 //! How many edges may wait and be merged at a time, so that a limit of memory holds.
 //!
 //! Two parts are in memory, one of which fills while the other is filtered; and the pool, with the forest before it. Beside them
-//! are the forest, its heights, and what the solver or the making of heights takes, of which only one is at work:
+//! are the heights, what the solver or the making of heights takes, of which only one is at work, and the forest's largest array
+//! once more, when it is chosen from the pool:
 //!
 //! ```text
-//! memory = vertices * (solver + 2 forests + heights) + pool * (solver + edge + id) + 2 parts + what readers hold
+//! memory = vertices * (solver + forest + array + heights) + pool * (solver + edge + id) + 2 parts + what readers hold
 //! ```
 
 use crate::error::{Error, Result};
@@ -80,8 +81,8 @@ impl Memory {
             _ => (80, 80),
         };
         let (edge, with_id) = (8 + weight, 16 + weight);
-        let heights = weight.max(4);
-        (solver_vertex + solver_edge + with_id + edge + heights, solver_edge + with_id + 2 * edge / PART_OF_POOL)
+        let (array, heights) = (8, weight.max(4));
+        (solver_vertex + solver_edge + with_id + array + heights, solver_edge + with_id + 2 * edge / PART_OF_POOL)
     }
 }
 

@@ -23,23 +23,20 @@ mod merge;
 mod part;
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rayon::ThreadPool;
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub(crate) use self::memory::Memory;
 use self::memory::Room;
 use self::merge::Step;
-pub(crate) use self::merge::{Known, extend, pick};
-pub(crate) use self::part::{Part, Tree};
+pub(crate) use self::merge::{Known, extend};
+pub(crate) use self::part::Part;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, check_lengths};
 use crate::names::Names;
 use crate::numbers::{Kind, Numbers};
-use crate::par::own_pool;
+use crate::par::Aside;
 use crate::run::Run;
 use crate::union_find::UnionFind;
 use crate::weight::{Total, Weights};
@@ -74,21 +71,21 @@ pub struct Stream {
     is_beyond_floats: bool,
     /// What is known of the edges taken; with the step, while one runs.
     known: Known,
-    step: Option<JoinHandle<Result<(Known, Part)>>>,
+    step: Aside<(Known, Part)>,
     /// The type of the weights.
     kind: Kind,
     /// The part that fills.
     part: Part,
     /// The memory of a part that was taken.
     spare: Part,
-    pool: Option<Arc<ThreadPool>>,
 }
 
 impl Stream {
     /// A stream without edges, to be solved as `run` says, on as many threads as the caller's pool has.
     pub fn new(run: &Run) -> Self {
         let watch = run.watch().silent();
-        let threads = rayon::current_num_threads() as u64;
+        let step = Aside::new("merge");
+        let threads = step.threads() as u64;
         Self {
             memory: Memory { limit: None, shares: 1, batch: usize::MAX, threads, algorithm: run.algorithm() },
             run: run.clone().with_stats(false).watched_by(watch),
@@ -97,11 +94,10 @@ impl Stream {
             weighted: None,
             is_beyond_floats: false,
             known: Known::default(),
-            step: None,
+            step,
             kind: Kind::None,
             part: Part::default(),
             spare: Part::default(),
-            pool: None,
         }
     }
 
@@ -140,9 +136,7 @@ impl Stream {
     /// calls it.
     pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], weights: &Weights) -> Result<()> {
         // No edges may have weights of a type, too.
-        let mut none = Numbers::None;
-        extend(&mut none, weights, 0..0);
-        self.part.append_weights(&mut none);
+        extend(&mut self.part.weights, weights, 0..0);
         let piece = PIECE.min(self.memory.batch);
         for start in (0..src.len()).step_by(piece) {
             let range = start..src.len().min(start + piece);
@@ -151,9 +145,7 @@ impl Stream {
             self.vertices(u64::from(largest) + 1)?;
             self.part.src.extend_from_slice(src);
             self.part.dst.extend_from_slice(dst);
-            let mut more = Numbers::None;
-            extend(&mut more, weights, range);
-            self.part.append_weights(&mut more);
+            extend(&mut self.part.weights, weights, range);
             if self.is_full(&self.part, 0)? {
                 self.wait()?;
                 self.start_waiting()?;
@@ -175,7 +167,7 @@ impl Stream {
         let start = Instant::now();
         known.merge(vertices, &run)?;
         let merging = known.time + start.elapsed();
-        let Tree { src, dst, mut weights, ids } = known.tree;
+        let Known { edges: Part { src, dst, mut weights }, ids, .. } = known;
         weights.promote(self.part.weights.kind());
         let graph = Graph::from_proved_edges(vertices, src.into(), dst.into(), weights.into_weights());
         let positions: Vec<u32> = (0..ids.len() as u32).collect();
@@ -195,9 +187,10 @@ impl Stream {
 
     /// Waits for the step that runs: then all edges that were taken are known.
     pub(crate) fn wait(&mut self) -> Result<()> {
-        let Some(step) = self.step.take() else { return Ok(()) };
-        (self.known, self.spare) = step.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        self.kind = self.known.kind();
+        if let Some(taken) = self.step.wait()? {
+            (self.known, self.spare) = taken;
+            self.kind = self.known.kind();
+        }
         Ok(())
     }
 
@@ -217,7 +210,7 @@ impl Stream {
         self.check_weights(part)?;
         let capacity = self.room(part, held)?.pool;
         let mut next = std::mem::take(&mut self.spare);
-        next.reset(0, part.weights.kind());
+        next.clear(part.weights.kind());
         let edges = part.len() as u64;
         let step = Step {
             known: std::mem::take(&mut self.known),
@@ -228,11 +221,7 @@ impl Stream {
             run: self.run.clone(),
         };
         self.taken += edges;
-        let pool = own_pool(&mut self.pool, self.memory.threads as usize, "merge")?;
-        let failed = |source| Error::Io { file: "starting a thread".into(), source };
-        let work = move || pool.install(|| step.take());
-        self.step = Some(std::thread::Builder::new().name("merge".into()).spawn(work).map_err(failed)?);
-        Ok(())
+        self.step.start(|| step.take())
     }
 
     /// The part that fills, for the caller to fill and give back.
@@ -255,9 +244,8 @@ impl Stream {
     /// Another stream with the edges of this one, from which both go on.
     pub(crate) fn fork(&mut self) -> Result<Self> {
         self.flush()?;
-        let known = self.known.clone();
-        let (run, pool) = (self.run.clone(), self.pool.clone());
-        Ok(Self { run, known, pool, step: None, part: Part::default(), spare: Part::default(), ..*self })
+        let (run, known, step) = (self.run.clone(), self.known.clone(), self.step.fork());
+        Ok(Self { run, known, step, part: Part::default(), spare: Part::default(), ..*self })
     }
 
     /// Takes only a share of the memory that it is allowed: there are other streams.
@@ -267,7 +255,7 @@ impl Stream {
 
     /// Bytes of what is known.
     pub(crate) fn bytes(&self) -> u64 {
-        ((self.known.tree.len() + self.known.pool.src.len()) * (16 + self.kind.size())) as u64
+        (self.known.edges.len() * (16 + self.kind.size())) as u64
     }
 
     /// What a checkpoint must hold to go on from here. No step runs, and what waits is not part of it.
@@ -288,8 +276,7 @@ impl Stream {
     /// Takes all weights for `f64` from the beginning.
     pub(crate) fn with_floats(mut self) -> Self {
         self.kind = Kind::F64;
-        self.known.tree.weights = Numbers::zeros(Kind::F64, 0);
-        self.known.pool.weights = Numbers::zeros(Kind::F64, 0);
+        self.known.edges.weights = Numbers::zeros(Kind::F64, 0);
         self
     }
 

@@ -1,56 +1,43 @@
-//! Edges on their way into a stream, and the forest that it keeps of them.
+//! Edges on their way into a stream.
 
 use rayon::prelude::*;
 
 use crate::graph::Graph;
 use crate::numbers::{Kind, Numbers, each_numbers};
 
-/// Edges in the order of their ids. Those of the pool lie behind a gap into which the forest is put when they are merged: so that
-/// both are in one piece, the smaller ids first, and no edge is moved.
+/// Edges in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) src: Vec<u32>,
     pub(crate) dst: Vec<u32>,
     /// As many as there are endpoints, or none.
     pub(crate) weights: Numbers,
-    pub(crate) gap: usize,
 }
 
 impl Part {
     /// A copy of a graph's edges.
     pub(crate) fn of(graph: &Graph) -> Self {
-        let (src, dst) = (graph.sources().to_vec(), graph.targets().to_vec());
-        Self { src, dst, weights: graph.weights().into(), gap: 0 }
+        Self { src: graph.sources().to_vec(), dst: graph.targets().to_vec(), weights: graph.weights().into() }
     }
 
-    /// The number of edges, without the gap.
+    /// The graph of these edges, whose ends are vertices of it.
+    pub(crate) fn graph(&self, vertices: u32) -> Graph<'_> {
+        Graph::from_proved_edges(vertices, (&self.src).into(), (&self.dst).into(), self.weights.weights())
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.src.len() - self.gap
+        self.src.len()
     }
 
-    /// Makes this an empty part in the memory that it has.
-    pub(crate) fn reset(&mut self, gap: usize, kind: Kind) {
-        self.truncate(0);
-        if self.weights.kind() != kind {
-            self.weights = Numbers::zeros(kind, 0);
-        }
-        self.src.resize(gap, 0);
-        self.dst.resize(gap, 0);
-        each_numbers!(&mut self.weights, None => {}, all => all.resize(gap, Default::default()));
-        self.gap = gap;
-    }
-
-    /// Adds the edges of a part without a gap and leaves it empty.
+    /// Adds the edges of the next part and leaves it empty.
     pub(crate) fn append(&mut self, more: &mut Part) {
-        debug_assert_eq!(more.gap, 0);
         self.src.append(&mut more.src);
         self.dst.append(&mut more.dst);
-        self.append_weights(&mut more.weights);
+        self.weights.append(&mut more.weights);
     }
 
-    /// Adds copies of the edges of a part without a gap, on all threads. Both have weights of one kind.
+    /// Adds copies of the edges of the next part, on all threads. Both have weights of one kind.
     pub(crate) fn copy_from(&mut self, more: &Part) {
-        debug_assert_eq!(more.gap, 0);
         self.src.par_extend(&more.src);
         self.dst.par_extend(&more.dst);
         match (&mut self.weights, &more.weights) {
@@ -63,44 +50,50 @@ impl Part {
         }
     }
 
-    /// Adds the weights of edges whose ends were added.
-    pub(crate) fn append_weights(&mut self, more: &mut Numbers) {
-        if self.weights.kind() == Kind::None && self.gap > 0 {
-            self.weights = Numbers::zeros(more.kind(), self.gap);
+    /// Adds copies of the edges at some places of another part.
+    pub(crate) fn copy_some(&mut self, more: &Part, places: &[u32]) {
+        self.src.extend(places.iter().map(|&at| more.src[at as usize]));
+        self.dst.extend(places.iter().map(|&at| more.dst[at as usize]));
+        self.weights.append(&mut each_numbers!(&more.weights, None => Numbers::None, all => {
+            places.iter().map(|&at| all[at as usize]).collect::<Vec<_>>().into()
+        }));
+    }
+
+    /// Keeps only the edges at these places, in this order, in the memory that it has.
+    pub(crate) fn keep(&mut self, places: &[u32]) {
+        keep(&mut self.src, places);
+        keep(&mut self.dst, places);
+        each_numbers!(&mut self.weights, None => {}, all => keep(all, places));
+    }
+
+    /// Makes this an empty part with weights of that kind, in the memory that it has.
+    pub(crate) fn clear(&mut self, kind: Kind) {
+        self.truncate(0);
+        if self.weights.kind() != kind {
+            self.weights = Numbers::zeros(kind, 0);
         }
-        self.weights.append(more);
     }
 
-    /// The arcs with u <= v from that place on.
-    pub(crate) fn upper(&self, from: usize) -> Self {
-        let wanted: Vec<usize> = (from..self.src.len()).filter(|&at| self.src[at] <= self.dst[at]).collect();
-        let pick = |ends: &[u32]| wanted.iter().map(|&at| ends[at]).collect();
-        let mut weights = Numbers::None;
-        each_numbers!(&self.weights, None => {}, all => {
-            weights = wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into();
-        });
-        Self { src: pick(&self.src), dst: pick(&self.dst), weights, gap: 0 }
-    }
-
-    /// Forgets all but the first `len` entries of the arrays.
+    /// Forgets all but the first `len` edges.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.src.truncate(len);
         self.dst.truncate(len);
         self.weights.truncate(len);
     }
-}
 
-/// The forest of all edges that were merged, in the order of their ids.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tree {
-    pub(crate) src: Vec<u32>,
-    pub(crate) dst: Vec<u32>,
-    pub(crate) weights: Numbers,
-    pub(crate) ids: Vec<u64>,
-}
-
-impl Tree {
-    pub(crate) fn len(&self) -> usize {
-        self.ids.len()
+    /// The arcs with u <= v from that place on.
+    pub(crate) fn upper(&self, from: usize) -> Self {
+        let wanted: Vec<u32> =
+            (from..self.len()).filter(|&at| self.src[at] <= self.dst[at]).map(|at| at as u32).collect();
+        let mut upper = Self::default();
+        upper.copy_some(self, &wanted);
+        upper
     }
+}
+
+/// Keeps only the items at these places, in this order.
+pub(crate) fn keep<T: Copy + Send + Sync>(items: &mut Vec<T>, places: &[u32]) {
+    let kept: Vec<T> = places.par_iter().map(|&at| items[at as usize]).collect();
+    items.truncate(places.len());
+    items.copy_from_slice(&kept);
 }

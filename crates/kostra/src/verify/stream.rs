@@ -4,16 +4,14 @@
 //! number of forest ids before its own: of two edges of one weight, the forest's comes first exactly if its position is below.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::{BATCH, BLOCK, Edge, Flaw, Heights, Link, NO_EDGE, Span, climb, edge_at, merge};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, check_lengths};
 use crate::numbers::{Kind, Numbers};
-use crate::par::own_pool;
+use crate::par::Aside;
 use crate::stream::Part;
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys, Weights};
@@ -43,10 +41,8 @@ pub struct Proof {
     checked: u64,
     flaw: Option<Flaw>,
     part: Part,
-    spare: Option<Part>,
-    checking: Option<JoinHandle<Result<Checked>>>,
-    pool: Option<Arc<ThreadPool>>,
-    threads: usize,
+    spare: Part,
+    checking: Aside<Checked>,
 }
 
 /// What came of a part, and its memory; and the forest with weights of a type that holds the part's as well.
@@ -74,10 +70,8 @@ impl Proof {
             checked: 0,
             flaw: None,
             part: Part::default(),
-            spare: None,
-            checking: None,
-            pool: None,
-            threads: rayon::current_num_threads(),
+            spare: Part::default(),
+            checking: Aside::new("check"),
         })
     }
 
@@ -148,9 +142,8 @@ impl Proof {
             watch: self.watch.clone(),
             flaw: self.flaw.clone(),
             part: Part::default(),
-            spare: None,
-            checking: None,
-            pool: self.pool.clone(),
+            spare: Part::default(),
+            checking: self.checking.fork(),
             ..*self
         })
     }
@@ -160,11 +153,10 @@ impl Proof {
     }
 
     fn wait(&mut self) -> Result<()> {
-        let Some(checking) = self.checking.take() else { return Ok(()) };
-        let checked = checking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        self.flaw = self.flaw.take().or(checked.flaw);
-        self.spare = Some(checked.part);
-        self.known = checked.known;
+        if let Some(Checked { flaw, part, known }) = self.checking.wait()? {
+            self.flaw = self.flaw.take().or(flaw);
+            (self.spare, self.known) = (part, known);
+        }
         Ok(())
     }
 
@@ -177,8 +169,8 @@ impl Proof {
         if part.weights.count().is_some_and(|count| count != part.src.len()) {
             return Err(Error::MixedWeights { edge: self.checked });
         }
-        let mut next = self.spare.take().unwrap_or_default();
-        next.reset(0, part.weights.kind());
+        let mut next = std::mem::take(&mut self.spare);
+        next.clear(part.weights.kind());
         let mut taken = std::mem::replace(part, next);
         if taken.weights.kind() == Kind::None && self.known.forest.weights.kind() != Kind::None {
             // A forest of edges without weights is written with ones.
@@ -186,18 +178,12 @@ impl Proof {
         }
         let (first, known, watch) = (self.checked, Arc::clone(&self.known), self.watch.clone());
         self.checked += taken.len() as u64;
-        let pool = own_pool(&mut self.pool, self.threads, "check")?;
-        let failed = |source| Error::Io { file: "starting a thread".into(), source };
-        // All of it on these threads: the caller's may be busy with what calls this.
-        let work = move || {
-            pool.install(|| {
-                let known = Known::unified(known, &mut taken.weights, &watch)?;
-                let flaw = known.check(&taken, first, &watch)?;
-                Ok(Checked { flaw, part: taken, known })
-            })
-        };
-        self.checking = Some(std::thread::Builder::new().name("check".into()).spawn(work).map_err(failed)?);
-        Ok(())
+        // All of it aside: the caller's threads may be busy with what calls this.
+        self.checking.start(move || {
+            let known = Known::unified(known, &mut taken.weights, &watch)?;
+            let flaw = known.check(&taken, first, &watch)?;
+            Ok(Checked { flaw, part: taken, known })
+        })
     }
 }
 
@@ -229,7 +215,7 @@ impl Known {
         let ids = if ids.is_sorted() { ids } else { sort(&mut forest, &ids) };
         let largest = forest.src.iter().chain(&forest.dst).fold(None, |largest, &v| largest.max(Some(v)));
         let vertices = largest.map_or(0, |v| v + 1);
-        let graph = graph_of(&forest, vertices);
+        let graph = forest.graph(vertices);
         let named = |e: usize| Edge { id: ids[e], ..edge_at(&graph, e as u32) };
         if let Some(at) = (1..ids.len()).find(|&at| ids[at - 1] == ids[at]) {
             return Err(Flaw::Duplicate(named(at)).into());
@@ -261,13 +247,13 @@ impl Known {
             return Ok(known);
         }
         let Self { forest: Part { src, dst, .. }, ids, maximum, .. } = &*known;
-        let forest = Part { src: src.clone(), dst: dst.clone(), weights: wider, gap: 0 };
+        let forest = Part { src: src.clone(), dst: dst.clone(), weights: wider };
         Self::new(forest, ids.clone(), *maximum, watch).map(Arc::new)
     }
 
     /// What is wrong with the forest by the next edges of the graph, whose ids begin with `first`.
     fn check(&self, part: &Part, first: u64, watch: &Watch) -> Result<Option<Flaw>> {
-        let (forest, graph) = (graph_of(&self.forest, self.vertices), graph_of(part, u32::MAX));
+        let (forest, graph) = (self.forest.graph(self.vertices), part.graph(u32::MAX));
         match (&self.levels, forest.keys(self.maximum), graph.keys(self.maximum)) {
             (AnyLevels::Narrow(levels), AnyKeys::Narrow(of), AnyKeys::Narrow(keys)) => {
                 self.check_by(levels, (&forest, of), (&graph, keys), first, watch)
@@ -354,16 +340,10 @@ fn levels_of<K: Key>(graph: &Graph, keys: Keys<K>, watch: &Watch) -> Result<Leve
     Ok(Levels { links, heights })
 }
 
-fn graph_of(part: &Part, vertices: u32) -> Graph<'_> {
-    Graph::from_proved_edges(vertices, (&part.src).into(), (&part.dst).into(), part.weights.weights())
-}
-
 /// Puts the forest into the order of its ids.
 fn sort(forest: &mut Part, ids: &[u64]) -> Vec<u64> {
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
     order.par_sort_by_key(|&at| ids[at as usize]);
-    let pick = |ends: &[u32]| order.iter().map(|&at| ends[at as usize]).collect();
-    let weights = crate::stream::pick(&forest.weights, &order);
-    *forest = Part { src: pick(&forest.src), dst: pick(&forest.dst), weights, gap: 0 };
+    forest.keep(&order);
     order.iter().map(|&at| ids[at as usize]).collect()
 }
