@@ -23,7 +23,42 @@ if TYPE_CHECKING:
 _NATIVE = tuple(map(np.dtype, ("u4", "i4", "i8", "f4", "f8")))
 
 
-class Forest:
+class Tables:
+    """What a forest turns into, whose edges, src, dst and weight are arrays."""
+
+    if TYPE_CHECKING:
+        edges: cached_property[NDArray[Any]]
+        src: cached_property[NDArray[np.uint32]]
+        dst: cached_property[NDArray[np.uint32]]
+        weight: cached_property[NDArray[Any]]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame with the columns src, dst, weight, indexed by edge id.
+
+        >>> kostra.minimum_spanning_forest([0, 1, 0], [1, 2, 2], [5, 1, 3]).to_pandas()
+              src  dst  weight
+        edge
+        1       1    2       1
+        2       0    2       3
+        """
+        import pandas as pd
+
+        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
+        return pd.DataFrame(columns, index=pd.Index(self.edges, name="edge"))
+
+    def to_arrow(self) -> pa.Table:
+        """A table of pyarrow with the columns edge, src, dst, weight."""
+        import pyarrow as pa
+
+        columns = {"edge": self.edges, "src": self.src, "dst": self.dst, "weight": self.weight}
+        return pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The table of `to_arrow` for Polars, DuckDB and whoever else takes it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+class Forest(Tables):
     """A spanning forest: ascending edge ids, with what follows from them. Arrays are made when they are asked for.
 
     >>> forest = kostra.minimum_spanning_forest([0, 1, 2, 2], [1, 2, 0, 3], [5, 0, 5, 7], vertices=6)
@@ -118,31 +153,6 @@ class Forest:
         columns = (self.src.tolist(), self.dst.tolist(), self.weight.tolist(), self.edges.tolist())
         forest.add_edges_from((names[u], names[v], {"weight": w, "edge": e}) for u, v, w, e in zip(*columns, strict=True))
         return forest
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame with the columns src, dst, weight, indexed by edge id.
-
-        >>> kostra.minimum_spanning_forest([0, 1, 0], [1, 2, 2], [5, 1, 3]).to_pandas()
-              src  dst  weight
-        edge
-        1       1    2       1
-        2       0    2       3
-        """
-        import pandas as pd
-
-        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
-        return pd.DataFrame(columns, index=pd.Index(self.edges, name="edge"))
-
-    def to_arrow(self) -> pa.Table:
-        """A table of pyarrow with the columns edge, src, dst, weight."""
-        import pyarrow as pa
-
-        columns = {"edge": self.edges, "src": self.src, "dst": self.dst, "weight": self.weight}
-        return pa.table(columns)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The table of `to_arrow` for Polars, DuckDB and whoever else takes it."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
         """Writes lines "u v weight edge_id" to .forest or .txt, or a graph in the format that the name says."""

@@ -7,13 +7,12 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from kostra import _arrays, _kostra, _progress
+from kostra._forest import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy as np
-    import pandas as pd
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 # How files are read: format, whether ids are sparse, columns, limit of memory.
@@ -70,7 +69,7 @@ class Stream:
         return StreamForest(self._native.finish())
 
 
-class StreamForest:
+class StreamForest(Tables):
     """The spanning forest of a stream: edge ids in 64 bits, and the edges themselves, as the graph is gone."""
 
     def __init__(self, native: _kostra.StreamForest, files: tuple[list[str], _Reading, bool] | None = None) -> None:
@@ -144,23 +143,6 @@ class StreamForest:
         with _progress.watching(progress) as callback:
             self._native.verify(paths, reading, maximum, threads, callback)
         return True
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame with the columns src, dst, weight, indexed by edge id."""
-        import pandas as pd
-
-        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
-        return pd.DataFrame(columns, index=pd.Index(self.edges, name="edge"))
-
-    def to_arrow(self) -> pa.Table:
-        """A table of pyarrow with the columns edge, src, dst, weight."""
-        import pyarrow as pa
-
-        return pa.table({"edge": self.edges, "src": self.src, "dst": self.dst, "weight": self.weight})
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The table of `to_arrow` for Polars, DuckDB and whoever else takes it."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, progress: Any = None) -> None:
         """Writes lines "u v weight edge_id" to .forest or .txt, or a graph in the format that the name says."""

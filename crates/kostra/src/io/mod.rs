@@ -427,28 +427,31 @@ fn is_special(path: &Path) -> bool {
 pub fn write_forest(graph: &Graph, forest: &Forest, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
     if has_lines(path, options) {
-        let (_, compression) = Compression::split_name(path);
         let edge = |i: usize| (forest.edges()[i] as usize, forest.edges()[i].into());
-        return write_file(path, compression, &options.watch, |sink| {
-            forest::write(graph, forest.len(), edge, path, sink)
-        });
+        return write_lines(graph, forest.len(), edge, path, options);
     }
-    let (format, compression) = output_format(path, options)?;
-    write_as(&forest::as_graph(graph, forest)?, path, format, compression, options)
+    write_with(&forest::as_graph(graph, forest)?, path, options)
 }
 
 /// Writes the forest of a stream, as [`write_forest`] does.
 pub fn write_stream_forest(forest: &StreamForest, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
-    let (path, graph) = (path.as_ref(), forest.graph());
+    let path = path.as_ref();
     if has_lines(path, options) {
-        let (_, compression) = Compression::split_name(path);
-        let edge = |i: usize| (i, forest.edges()[i]);
-        return write_file(path, compression, &options.watch, |sink| {
-            forest::write(graph, forest.len(), edge, path, sink)
-        });
+        return write_lines(forest.graph(), forest.len(), |i| (i, forest.edges()[i]), path, options);
     }
-    let (format, compression) = output_format(path, options)?;
-    write_as(graph, path, format, compression, options)
+    write_with(forest.graph(), path, options)
+}
+
+/// Writes lines `u v w edge_id`; see [`forest::write`].
+fn write_lines(
+    graph: &Graph,
+    len: usize,
+    edge: impl Fn(usize) -> (usize, u64) + Sync,
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<()> {
+    let (_, compression) = Compression::split_name(path);
+    write_file(path, compression, &options.watch, |sink| forest::write(graph, len, edge, path, sink))
 }
 
 /// Whether a forest goes to `path` as lines rather than as a graph.

@@ -6,38 +6,34 @@
 //! part into edges: the pages before it are stepped over, not decompressed. [`read`] does so on all threads and joins the
 //! parts in file order; a part for every thread is all that is in memory beside what becomes of them.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+mod pages;
+mod place;
+mod write;
 
-use bytes::Bytes;
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::column::page::{Page, PageMetadata, PageReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::{
-    ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
-};
+use parquet::data_type::{ByteArray, DataType, FixedLenByteArrayType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{ChunkReader, FileReader, Length};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type};
+use parquet::schema::types::ColumnDescriptor;
 use rayon::prelude::*;
 
+use self::pages::Checked;
+use self::place::Place;
+pub(super) use self::write::write;
 use super::columns::{Columns, Found, usual_endpoints, usual_names, usual_weight};
 use super::edge_list::intern;
 use super::edges::{Edges, Keep, Taker};
-use super::sink::{Sink, Stop};
-use super::source::{Source, Whole};
+use super::source::Source;
 use super::{Ids, ReadOptions};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use crate::names::Names;
 use crate::numbers::Numbers;
-use crate::weight::{Weights, first};
+use crate::weight::first;
 
 /// Rows of a part, and of a row group that is written: enough that pages and threads are large, few enough that a part for
 /// every thread of a large machine is little memory.
@@ -88,7 +84,7 @@ pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn T
 /// An open file, its columns found and its footer checked.
 struct Table {
     file: String,
-    reader: SerializedFileReader<Held>,
+    reader: SerializedFileReader<Place>,
     /// Rows of a part.
     at_a_time: usize,
     source: Column,
@@ -131,81 +127,12 @@ enum Kind {
     Text,
 }
 
-/// The file as the decoder reads it: all of it in memory, mapped or read; or piece by piece from where it lies.
-enum Held {
-    Whole(Bytes),
-    File { file: Arc<Mutex<File>>, size: u64 },
-}
-
-/// All bytes of the file, mapped or read.
-struct Mapped(Whole);
-
-impl AsRef<[u8]> for Mapped {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl Length for Held {
-    fn len(&self) -> u64 {
-        match self {
-            Held::Whole(bytes) => bytes.len() as u64,
-            Held::File { size, .. } => *size,
-        }
-    }
-}
-
-impl ChunkReader for Held {
-    type T = Box<dyn Read>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        match self {
-            Held::Whole(bytes) => Ok(Box::new(bytes.get_read(start)?)),
-            Held::File { file, .. } => Ok(Box::new(BufReader::new(At { file: Arc::clone(file), offset: start }))),
-        }
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        match self {
-            Held::Whole(bytes) => bytes.get_bytes(start, length),
-            Held::File { file, size } => {
-                // Nothing is longer than the file, whatever its footer says.
-                if start.checked_add(length as u64).is_none_or(|end| end > *size) {
-                    return Err(ParquetError::EOF("a page lies behind the end of the file".into()));
-                }
-                let mut bytes = vec![0; length];
-                At { file: Arc::clone(file), offset: start }.read_exact(&mut bytes)?;
-                Ok(bytes.into())
-            }
-        }
-    }
-}
-
-/// A place in a file that several threads read.
-struct At {
-    file: Arc<Mutex<File>>,
-    offset: u64,
-}
-
-impl Read for At {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.offset))?;
-        let count = file.read(buffer)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
-}
-
 impl Table {
     /// Opens the file. If it is a plain one it is mapped, or read where it lies (`whole` or not); else it is read whole.
     fn open(source: &mut Source, ids: Ids, wanted: Option<&Columns>, whole: bool) -> Result<Self> {
-        let held = match source.plain_file()? {
-            Some((file, size)) if !whole => Held::File { file: Arc::new(Mutex::new(file)), size },
-            _ => Held::Whole(Bytes::from_owner(Mapped(source.whole()?))),
-        };
-        let size = held.len();
-        let reader = guarded(|| SerializedFileReader::new(held)).map_err(|error| damaged(&source.name(), &error))?;
+        let place = Place::of(source, whole)?;
+        let size = place.len();
+        let reader = guarded(|| SerializedFileReader::new(place)).map_err(|error| damaged(&source.name(), &error))?;
         let fields = reader.metadata().file_metadata().schema_descr().root_schema().get_fields();
         let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
         let found = find(&names, wanted).map_err(|what| source.error(what))?;
@@ -403,7 +330,7 @@ impl Table {
         let descriptor = self.reader.metadata().file_metadata().schema_descr().column(column.index);
         let reader = guarded(|| {
             let pages = self.reader.get_row_group(part.group)?.get_column_page_reader(column.index)?;
-            let pages = Checked { pages, column: Arc::clone(&descriptor), has_dictionary: false };
+            let pages = Checked::new(pages, Arc::clone(&descriptor));
             Ok(get_column_reader(descriptor, Box::new(pages)))
         });
         let values = match reader.map_err(|error| damaged(&self.file, &error))? {
@@ -446,104 +373,6 @@ impl Table {
 
     fn row_error(&self, part: &Part, at: usize, column: &Column, what: String) -> Error {
         self.error(format!("row {}: column {:?}: {what}", part.first + at as u64, column.name))
-    }
-}
-
-/// The pages of a column, each proved to hold what the decoder takes from it without asking. What is not proved here (the
-/// lengths of strings that are delta-encoded) is caught by [`guarded`], which cannot keep a panic from being told.
-struct Checked {
-    pages: Box<dyn PageReader>,
-    column: ColumnDescPtr,
-    has_dictionary: bool,
-}
-
-impl Checked {
-    fn check(&mut self, page: &Page) -> Result<(), ParquetError> {
-        let wrong = |what: &str| Err(ParquetError::General(what.into()));
-        let bytes = page.buffer();
-        // Where the values begin, and how many there are if none is null.
-        let (start, count) = match page {
-            Page::DictionaryPage { .. } => {
-                self.has_dictionary = true;
-                (Some(0), Some(page.num_values()))
-            }
-            Page::DataPage { .. } if self.column.max_def_level() == 0 => (Some(0), Some(page.num_values())),
-            Page::DataPage { def_level_encoding: Encoding::RLE, .. } => {
-                let len = bytes.first_chunk().map_or(0, |len| u32::from_le_bytes(*len) as usize);
-                (Some(4 + len), None)
-            }
-            // A bit for every value.
-            Page::DataPage { .. } => (Some(page.num_values().div_ceil(8) as usize), None),
-            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, num_nulls, .. } => {
-                let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
-                (usize::try_from(levels).ok(), (*num_nulls == 0).then_some(page.num_values()))
-            }
-        };
-        let Some(values) = start.and_then(|start| bytes.get(start..)) else {
-            return wrong("the levels of a page are longer than it");
-        };
-        let count = count.map(|count| count as usize);
-        match (page.encoding(), self.column.physical_type()) {
-            (Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY, _) if page.is_data_page() => {
-                if !self.has_dictionary {
-                    return wrong("a page needs a dictionary that is not there");
-                }
-                if values.is_empty() && count != Some(0) {
-                    return wrong("a page ends before its values");
-                }
-            }
-            (Encoding::BYTE_STREAM_SPLIT, kind) => {
-                let width = match kind {
-                    Physical::INT32 | Physical::FLOAT => 4,
-                    Physical::INT64 | Physical::DOUBLE => 8,
-                    _ => usize::try_from(self.column.type_length()).unwrap_or(0),
-                };
-                if count.and_then(|count| count.checked_mul(width)).is_some_and(|size| size > values.len()) {
-                    return wrong("a page ends before its values");
-                }
-            }
-            (Encoding::PLAIN | Encoding::PLAIN_DICTIONARY, Physical::BYTE_ARRAY) => {
-                let mut rest = values;
-                for _ in 0..count.unwrap_or(usize::MAX) {
-                    let split = rest.split_first_chunk().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest));
-                    match split.and_then(|(len, rest)| rest.get(len..)) {
-                        Some(after) => rest = after,
-                        None if count.is_none() && rest.is_empty() => break,
-                        None => return wrong("a page ends before its values"),
-                    }
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Checked {
-    type Item = Result<Page, ParquetError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for Checked {
-    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
-        let page = self.pages.get_next_page()?;
-        page.iter().try_for_each(|page| self.check(page))?;
-        Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
-        self.pages.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
-        self.pages.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
-        self.pages.at_record_boundary()
     }
 }
 
@@ -677,115 +506,6 @@ fn damaged(file: &str, error: &ParquetError) -> Error {
     };
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
     Error::File { file: file.into(), what: format!("the Parquet data cannot be read ({what}); get the file again") }
-}
-
-/// Writes columns `src`, `dst` and, if there are weights, `weight`: numbers, or names where the graph has them.
-pub(super) fn write(graph: &Graph, sink: &mut Sink) -> Result<(), Stop> {
-    let names = graph.names().map(Spelt::new);
-    let integers = |name, bits, signed| {
-        let physical = if bits == 64 { Physical::INT64 } else { Physical::INT32 };
-        column(name, physical, Some(LogicalType::integer(bits, signed)))
-    };
-    let vertex = |name| match &names {
-        Some(names) => column(name, Physical::BYTE_ARRAY, names.is_text.then_some(LogicalType::String)),
-        None => integers(name, 32, false),
-    };
-    let mut fields = vec![vertex("src"), vertex("dst")];
-    fields.extend(match graph.weights() {
-        Weights::Unit => None,
-        Weights::U32(_) => Some(integers("weight", 32, false)),
-        Weights::I32(_) => Some(integers("weight", 32, true)),
-        Weights::I64(_) => Some(integers("weight", 64, true)),
-        Weights::F32(_) => Some(column("weight", Physical::FLOAT, None)),
-        Weights::F64(_) => Some(column("weight", Physical::DOUBLE, None)),
-    });
-    let fields = fields.into_iter().map(|field| field.map(Arc::new)).collect::<Result<_, _>>().map_err(refused)?;
-    let schema = Type::group_type_builder("edges").with_fields(fields).build().map_err(refused)?;
-    let properties = WriterProperties::builder()
-        .set_created_by(concat!("kostra ", env!("CARGO_PKG_VERSION")).into())
-        .set_key_value_metadata(Some(vec![KeyValue::new(VERTICES.into(), graph.vertices().to_string())]))
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(refused)?))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        // Ids and weights repeat too little; names are longer than their numbers.
-        .set_dictionary_enabled(false)
-        .set_column_dictionary_enabled(ColumnPath::from("src"), names.is_some())
-        .set_column_dictionary_enabled(ColumnPath::from("dst"), names.is_some());
-    let writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build()));
-    let mut writer = writer.map_err(refused)?;
-    for start in (0..graph.edges()).step_by(ROWS) {
-        let end = graph.edges().min(start + ROWS);
-        write_rows(graph, names.as_ref(), start..end, &mut writer).map_err(refused)?;
-        // What is written so far goes on; the writer counts its bytes and does not look back.
-        sink.bytes(&std::mem::take(writer.inner_mut()))?;
-        sink.step(end, graph.edges())?;
-    }
-    sink.bytes(&writer.into_inner().map_err(refused)?)
-}
-
-/// Writes a row group.
-fn write_rows(
-    graph: &Graph,
-    names: Option<&Spelt>,
-    rows: std::ops::Range<usize>,
-    writer: &mut SerializedFileWriter<Vec<u8>>,
-) -> Result<(), ParquetError> {
-    let mut group = writer.next_row_group()?;
-    for ends in [graph.sources(), graph.targets()] {
-        let ends = &ends[rows.clone()];
-        match names {
-            None => put::<Int32Type>(&mut group, bytemuck::cast_slice(ends))?,
-            Some(names) => {
-                let spelt: Vec<ByteArray> = ends.iter().map(|&v| names.all[v as usize].clone()).collect();
-                put::<ByteArrayType>(&mut group, &spelt)?;
-            }
-        }
-    }
-    match graph.weights() {
-        Weights::Unit => {}
-        Weights::U32(w) => put::<Int32Type>(&mut group, bytemuck::cast_slice(&w[rows]))?,
-        Weights::I32(w) => put::<Int32Type>(&mut group, &w[rows])?,
-        Weights::I64(w) => put::<Int64Type>(&mut group, &w[rows])?,
-        Weights::F32(w) => put::<FloatType>(&mut group, &w[rows])?,
-        Weights::F64(w) => put::<DoubleType>(&mut group, &w[rows])?,
-    }
-    group.close().map(drop)
-}
-
-/// Writes the next column of a row group.
-fn put<T: DataType>(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &[T::T]) -> Result<(), ParquetError> {
-    let Some(mut column) = group.next_column()? else { return Ok(()) };
-    column.typed::<T>().write_batch(values, None, None)?;
-    column.close()
-}
-
-fn column(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<Type, ParquetError> {
-    let builder = Type::primitive_type_builder(name, physical);
-    builder.with_repetition(Repetition::REQUIRED).with_logical_type(logical).build()
-}
-
-/// The names of all vertices, in one piece of memory.
-struct Spelt {
-    all: Vec<ByteArray>,
-    /// Whether they are all text; else they are bytes to others.
-    is_text: bool,
-}
-
-impl Spelt {
-    fn new(names: &Names) -> Self {
-        let of = |v| names.at(v as u32);
-        let text = Bytes::from((0..names.len()).flat_map(of).copied().collect::<Vec<u8>>());
-        let mut start = 0;
-        let next = |v| {
-            let end = start + of(v).len();
-            ByteArray::from(text.slice(std::mem::replace(&mut start, end)..end))
-        };
-        let is_text = (0..names.len()).all(|v| std::str::from_utf8(of(v)).is_ok());
-        Self { all: (0..names.len()).map(next).collect(), is_text }
-    }
-}
-
-fn refused(error: ParquetError) -> Stop {
-    Stop::Io(std::io::Error::other(error))
 }
 
 #[cfg(test)]
