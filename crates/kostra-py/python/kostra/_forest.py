@@ -27,10 +27,15 @@ class Tables:
     """What a forest turns into, whose edges, src, dst and weight are arrays."""
 
     if TYPE_CHECKING:
-        edges: cached_property[NDArray[Any]]
-        src: cached_property[NDArray[np.uint32]]
-        dst: cached_property[NDArray[np.uint32]]
-        weight: cached_property[NDArray[Any]]
+
+        @property
+        def edges(self) -> NDArray[Any]: ...
+        @property
+        def src(self) -> NDArray[np.uint32]: ...
+        @property
+        def dst(self) -> NDArray[np.uint32]: ...
+        @property
+        def weight(self) -> NDArray[Any]: ...
 
     def to_pandas(self) -> pd.DataFrame:
         """A DataFrame with the columns src, dst, weight, indexed by edge id.

@@ -302,12 +302,15 @@ impl Known {
                         flaw = flaw.or_else(|| Some((e, Flaw::Missing(here(e)))));
                     }
                 }
-                let all = batch.clone();
                 levels.heights.settle(&mut batch);
                 if climb(&mut batch, &levels.links).is_some() {
-                    let at =
-                        all.iter().position(|&one| one.u != one.v && climb(&mut vec![one], &levels.links).is_some());
-                    let better = at.map(|at| (places[at], self.explain(levels, forest, all[at], here(places[at]))));
+                    // Which one it was, is asked only now.
+                    let better = places.iter().find_map(|&e| {
+                        let edge = self.ids.partition_point(|&id| id < first + e as u64) as u32;
+                        let span = Span { key: keys.at(e), edge, u: src[e], v: dst[e] };
+                        let is_better = span.u != span.v && climb(&mut vec![span], &levels.links).is_some();
+                        is_better.then(|| (e, self.explain(levels, forest, span, here(e))))
+                    });
                     flaw = [flaw, better].into_iter().flatten().min_by_key(|(e, _)| *e);
                 }
                 if let Some((_, flaw)) = flaw {
