@@ -346,9 +346,15 @@ fn an_interrupted_solve_goes_on_from_its_checkpoint() {
     let last = bytes.len() - 4;
     bytes[last] ^= 1;
     fs::write(folder.path("not-symmetric.egr"), &bytes).unwrap();
+    // Once the first file's beginning was taken, a lighter first edge must go unseen: who reads it again has begun anew.
+    let text = fs::read_to_string(folder.path("g.wel")).unwrap();
+    let (line, others) = text.split_once('\n').unwrap();
+    let (ends, weight) = line.rsplit_once(' ').unwrap();
+    let lighter = format!("{ends} {}\n{others}", "0".repeat(weight.len()));
     for name in names.into_iter().chain(["not-symmetric.egr"]) {
         let ids = if name.starts_with("g.csv") { Ids::Sparse } else { Ids::Dense };
-        let files = [folder.path("g.wel"), folder.path(name), folder.path("g.kostra")];
+        let files = [folder.path("first.wel"), folder.path(name), folder.path("g.kostra")];
+        fs::write(&files[0], &text).unwrap();
         let files = if ids == Ids::Sparse { &files[..2] } else { &files[..] };
         let checkpoint = folder.path(&format!("{name}.checkpoint"));
         let options = |watch| StreamOptions {
@@ -358,6 +364,7 @@ fn an_interrupted_solve_goes_on_from_its_checkpoint() {
         };
         let plain = StreamOptions { checkpoint: None, ..options(Watch::new()) };
         let expected = solve_files(files, &Run::default(), &plain).unwrap();
+        assert_ne!(expected.edges()[0], 0, "{name}");
         let mut taken = 0;
         for share in [0.2, 0.45, 0.55, 0.7, 0.9] {
             let outcome = solve_files(files, &Run::default(), &options(stop_after(share)));
@@ -365,11 +372,12 @@ fn an_interrupted_solve_goes_on_from_its_checkpoint() {
             taken += usize::from(checkpoint.exists());
         }
         assert!(taken >= 3, "{name}: {taken} checkpoints");
+        fs::write(&files[0], &lighter).unwrap();
+        assert_eq!(solve_files(files, &Run::default(), &plain).unwrap().edges()[0], 0, "{name}");
         let again = solve_files(files, &Run::default(), &options(Watch::new())).unwrap();
-        assert_eq!(again.edges(), expected.edges(), "{name}");
+        assert!(again.edges() == expected.edges(), "{name}: it began anew, or lost its way");
         assert_eq!((again.weight(), again.trees()), (expected.weight(), expected.trees()), "{name}");
         assert_eq!(again.streamed(), expected.streamed(), "{name}");
-        assert!(again.merges().0 < expected.merges().0, "{name}: it began anew");
     }
 }
 
