@@ -1,4 +1,5 @@
-//! The pieces that several algorithms share: memory open to all threads, prefix sums, packing, radix sort, bits.
+//! The pieces that several algorithms share: memory open to all threads, prefix sums, packing, trees of links, radix sort, bits,
+//! work aside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -123,6 +124,51 @@ pub(crate) fn pack<T: Send>(len: usize, keep: impl Fn(usize) -> Option<T> + Sync
     let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
     parts.into_iter().for_each(|part| all.extend(part));
     all
+}
+
+/// The number of a vertex that is in no tree.
+pub(crate) const DROPPED: u32 = u32::MAX;
+
+/// Replaces every vertex's link by the number of its tree, and returns how many trees there are. Links may close cycles
+/// of one or two vertices, no longer ones. Vertices that are not `alive` are linked to nothing and get no number.
+pub(crate) fn number_trees(links: &mut [u32], alive: impl Fn(u32) -> bool + Sync) -> usize {
+    let n = links.len();
+    let block = block(n);
+    let (shared_links, mut numbers) = (shared(links), vec![DROPPED; n]);
+    let link = |v: u32| shared_links[v as usize].load(Ordering::Relaxed);
+    let each = |act: &(dyn Fn(u32) + Sync)| {
+        (0..n.div_ceil(block)).into_par_iter().for_each(|part| {
+            (part * block..n.min((part + 1) * block)).for_each(|v| act(v as u32));
+        });
+    };
+    // The smaller of two vertices that are linked to each other becomes the root. It is the only one to change.
+    each(&|v| {
+        if v < link(v) && link(link(v)) == v {
+            shared_links[v as usize].store(v, Ordering::Relaxed);
+        }
+    });
+    // Then the whole path to a root is linked to the root. Other threads may do the same meanwhile: whatever they write
+    // is further down the same path, so relaxed loads lead to the same root.
+    each(&|v| {
+        let mut root = link(v);
+        while link(root) != root {
+            root = link(root);
+        }
+        let mut at = v;
+        while link(at) != root {
+            let next = link(at);
+            shared_links[at as usize].store(root, Ordering::Relaxed);
+            at = next;
+        }
+    });
+    let roots = pack(n, |v| (link(v as u32) == v as u32 && alive(v as u32)).then_some(v as u32));
+    let shared_numbers = shared(&mut numbers);
+    roots.par_chunks(block).enumerate().for_each(|(part, roots)| {
+        let numbered = roots.iter().zip((part * block) as u32..);
+        numbered.for_each(|(&root, number)| shared_numbers[root as usize].store(number, Ordering::Relaxed));
+    });
+    links.par_chunks_mut(block).for_each(|part| part.iter_mut().for_each(|link| *link = numbers[*link as usize]));
+    roots.len()
 }
 
 /// One bit for each flag of 0 or 1, the first the lowest.

@@ -1,24 +1,19 @@
 //! Contracting a graph in adjacency lists: what `strut` and the `pma` algorithms share.
 //!
-//! A round of either links vertices along chosen edges, [`number_trees`] names the trees of linked vertices, and
+//! A round of either links vertices along chosen edges, [`number_trees`](crate::par::number_trees) names the trees of linked vertices, and
 //! [`contract`] makes each tree a vertex of the next graph. A row of the next graph is the rows of the tree's vertices,
 //! one after the other, without arcs inside the tree and, if wished, without the heavier of parallel arcs. So no arc is
 //! ever sorted to its place: only the vertices are, by tree.
 //!
 //! Rows stay in the parts in which the threads made them. Putting them end to end would be one more copy of the graph.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use rayon::prelude::*;
 
 use crate::csr::Csr;
 use crate::error::Result;
-use crate::par::{PARALLEL_FROM, block, pack, radix_sort, shared};
+use crate::par::{DROPPED, PARALLEL_FROM, block, pack, radix_sort};
 use crate::watch::Watch;
 use crate::weight::{Key, Keys};
-
-/// The label of a vertex that no edge touches: it is not in the next graph.
-const DROPPED: u32 = u32::MAX;
 
 /// Parts of a graph for each thread. Hubs make them uneven, so there are more than threads by far.
 const PARTS: usize = 16;
@@ -160,48 +155,6 @@ impl<K: Key> Adjacency<K> for Rows<K> {
     fn row(&self, v: u32) -> impl ExactSizeIterator<Item = Arc<K>> {
         self.slice(v).iter().copied()
     }
-}
-
-/// Replaces every vertex's link by the number of its tree, and returns how many trees there are. Links may close cycles
-/// of one or two vertices, no longer ones. Vertices that are not `alive` are linked to nothing and get no number.
-pub(super) fn number_trees(links: &mut [u32], alive: impl Fn(u32) -> bool + Sync) -> usize {
-    let n = links.len();
-    let block = block(n);
-    let (shared_links, mut numbers) = (shared(links), vec![DROPPED; n]);
-    let link = |v: u32| shared_links[v as usize].load(Relaxed);
-    let each = |act: &(dyn Fn(u32) + Sync)| {
-        (0..n.div_ceil(block)).into_par_iter().for_each(|part| {
-            (part * block..n.min((part + 1) * block)).for_each(|v| act(v as u32));
-        });
-    };
-    // The smaller of two vertices that are linked to each other becomes the root. It is the only one to change.
-    each(&|v| {
-        if v < link(v) && link(link(v)) == v {
-            shared_links[v as usize].store(v, Relaxed);
-        }
-    });
-    // Then the whole path to a root is linked to the root. Other threads may do the same meanwhile: whatever they write
-    // is further down the same path, so relaxed loads lead to the same root.
-    each(&|v| {
-        let mut root = link(v);
-        while link(root) != root {
-            root = link(root);
-        }
-        let mut at = v;
-        while link(at) != root {
-            let next = link(at);
-            shared_links[at as usize].store(root, Relaxed);
-            at = next;
-        }
-    });
-    let roots = pack(n, |v| (link(v as u32) == v as u32 && alive(v as u32)).then_some(v as u32));
-    let shared_numbers = shared(&mut numbers);
-    roots.par_chunks(block).enumerate().for_each(|(part, roots)| {
-        let numbered = roots.iter().zip((part * block) as u32..);
-        numbered.for_each(|(&root, number)| shared_numbers[root as usize].store(number, Relaxed));
-    });
-    links.par_chunks_mut(block).for_each(|part| part.iter_mut().for_each(|link| *link = numbers[*link as usize]));
-    roots.len()
 }
 
 /// How rows are to come out.

@@ -23,11 +23,11 @@ use std::sync::atomic::AtomicU8;
 
 use rayon::prelude::*;
 
-use super::contract::{Adjacency, Input, Rows, Wish, contract, number_trees};
+use super::contract::{Adjacency, Input, Rows, Wish, contract};
 use crate::error::Result;
 use crate::forest::{Forest, mark};
 use crate::graph::Graph;
-use crate::par::{PARALLEL_FROM, shared};
+use crate::par::{PARALLEL_FROM, number_trees, shared};
 use crate::run::{Run, Stats};
 use crate::watch::Watch;
 use crate::weight::{AnyKeys, Key, Keys};

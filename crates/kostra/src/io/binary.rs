@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::edges::{Edges, Keep, Taker, check_waste};
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
-use super::source::{Source, Spot, Whole};
+use super::source::{Source, Whole};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, largest};
@@ -23,7 +23,7 @@ const HEADER: usize = 64;
 const ALIGNMENT: usize = 64;
 /// The checksum is over the checksums of pieces of this size, so that all threads can work on it.
 const PIECE: usize = 1 << 20;
-/// Edges that are read at a time where the file is not mapped: whole pieces of all sections.
+/// Edges that four threads read at a time where the file is not mapped: whole pieces of all sections.
 const AT_A_TIME: usize = 1 << 18;
 
 /// What the header says, and where the arrays are.
@@ -154,70 +154,67 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     let resume = taker.resume();
     let mut edges = taker.begin(Keep::All)?;
     let done = resume.map_or(0, |resume| resume.entries);
-    let (mut src, mut dst, mut weights) = (source.at(src_at)?, source.at(dst_at)?, source.at(weights_at)?);
+    let (mut src, mut dst, mut weights) = (source.strand(src_at)?, source.strand(dst_at)?, source.strand(weights_at)?);
     let mut sums = [Vec::new(), Vec::new(), Vec::new()];
+    let at_a_time = AT_A_TIME * (rayon::current_num_threads() / 4).max(1);
     while edges.entries < layout.edges {
-        let count = (layout.edges - edges.entries).min(AT_A_TIME as u64) as usize;
+        let first = edges.entries;
+        let count = (layout.edges - first).min(at_a_time as u64) as usize;
         let part = &mut edges.part;
-        let old = part.src.len();
-        part.src.resize(old + count, 0);
-        part.dst.resize(old + count, 0);
-        let mut column = Numbers::zeros(layout.kind(), count);
-        let weight_bytes = each_numbers!(&mut column, None => &mut [], all => bytemuck::cast_slice_mut(all));
-        let [src_sums, dst_sums, weight_sums] = &mut sums;
-        let read = |source: &mut Source, bytes: &mut [u8], sums: &mut Vec<u64>| {
-            source.read_exact(bytes)?;
-            sums.extend(bytes.chunks(PIECE).map(xxh3_64));
-            Ok::<_, Error>(())
-        };
-        let (one, (other, third)) = rayon::join(
-            || read(&mut src, bytemuck::cast_slice_mut(&mut part.src[old..]), src_sums),
-            || {
-                rayon::join(
-                    || read(&mut dst, bytemuck::cast_slice_mut(&mut part.dst[old..]), dst_sums),
-                    || read(&mut weights, weight_bytes, weight_sums),
-                )
-            },
+        let old = part.len();
+        let src_bytes = grown(&mut part.src, count);
+        let dst_bytes = grown(&mut part.dst, count);
+        // In place, unless another file of the stream had weights of another type.
+        let is_in_place = part.weights.kind() == layout.kind();
+        let mut column = if is_in_place { std::mem::take(&mut part.weights) } else { Numbers::zeros(layout.kind(), 0) };
+        let weights_old = column.count().unwrap_or(0);
+        let weight_bytes = each_numbers!(&mut column, None => &mut [], all => grown(all, count));
+        let (of_src, (of_dst, of_weights)) = rayon::join(
+            || src.read(src_bytes, PIECE, xxh3_64),
+            || rayon::join(|| dst.read(dst_bytes, PIECE, xxh3_64), || weights.read(weight_bytes, PIECE, xxh3_64)),
         );
-        one.and(other).and(third)?;
+        sums.iter_mut().zip([of_src?, of_dst?, of_weights?]).for_each(|(sums, more)| sums.extend(more));
         let largest = largest(&part.src[old..]).max(largest(&part.dst[old..]));
         let nan = column.weights().first_nan();
         if largest > layout.vertices || nan.is_some() {
             let what = match nan {
-                Some(at) => Error::Nan { edge: edges.entries + at as u64 },
+                Some(at) => Error::Nan { edge: first + (at - weights_old) as u64 },
                 None => {
-                    let (edge, vertices) = (edges.entries + wrong(part, old, layout.vertices), layout.vertices);
+                    let (edge, vertices) = (first + wrong(part, old, layout.vertices), layout.vertices);
                     Error::Vertex { edge, vertex: largest - 1, vertices }
                 }
             };
             return Err(Error::File { file, what: what.to_string() });
         }
-        part.weights.append(&mut column);
-        edges.entries += count as u64;
-        if edges.entries <= done {
-            edges.part.truncate(old);
-        } else if edges.entries < done + count as u64 {
-            let what = "the checkpoint lies between two parts of this file; it is another version's".into();
-            return Err(Error::File { file, what });
+        if is_in_place {
+            part.weights = column;
+        } else {
+            part.weights.append(&mut column);
         }
+        edges.entries += count as u64;
+        part.remove(old, done.saturating_sub(first).min(count as u64) as usize);
         (edges.vertices, edges.spot.offset) = (edges.vertices.max(largest), edges.entries);
-        source.watch().step("read", edges.entries * (8 + layout.weight_size()), source.size())?;
+        source.report(edges.entries, layout.edges)?;
         if edges.entries > done {
             taker.take(&mut edges)?;
         }
     }
-    if size.is_none() {
-        weights.advance(Spot { offset: end, ..Spot::default() })?;
-        if !weights.head()?.is_empty() {
-            let what = "more follows where the header says that the file ends; it is damaged".into();
-            return Err(Error::Byte { file, byte: end, what });
-        }
+    if size.is_none() && !weights.ends_at(end)? {
+        let what = "more follows where the header says that the file ends; it is damaged".into();
+        return Err(Error::Byte { file, byte: end, what });
     }
     if checksum_of(sums) != layout.checksum {
         let what = "the checksum does not fit the data; the file is damaged".into();
         return Err(Error::Byte { file, byte: 32, what });
     }
     Ok((edges, layout.vertices))
+}
+
+/// Adds so many zeros, on all threads; gives the bytes of what was added.
+fn grown<T: Pod + Send + Sync>(all: &mut Vec<T>, count: usize) -> &mut [u8] {
+    let old = all.len();
+    all.par_extend(rayon::iter::repeat_n(T::zeroed(), count));
+    bytemuck::cast_slice_mut(&mut all[old..])
 }
 
 /// The first edge behind `old` that names a vertex which is not there.

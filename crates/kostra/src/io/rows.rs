@@ -33,8 +33,11 @@ const PIECE: usize = 1 << 15;
 /// their lengths.
 const SHORT: usize = 16;
 
-/// Arcs that are read at a time where the file is not mapped: some pieces for every thread.
+/// Arcs that four threads read at a time where the file is not mapped.
 const AT_A_TIME: usize = 1 << 18;
+
+/// Bytes of them that a thread reads at a time.
+const BYTES: usize = 1 << 18;
 
 /// Arcs of a file, straight from its bytes: all of them, or a part that is read at a time.
 pub(super) struct Rows<'a, E, W> {
@@ -400,17 +403,19 @@ where
         (edges.spot, edges.entries, edges.balance) = (spot, entries, balance);
     }
     let done = edges.entries;
-    let mut targets = source.at(file.targets_at + 4 * done)?;
-    let mut weights = source.at(file.weights_at + size_of::<W>() as u64 * done)?;
+    let mut targets = source.strand(file.targets_at + 4 * done)?;
+    let mut weights = source.strand(file.weights_at + size_of::<W>() as u64 * done)?;
+    let at_a_time = AT_A_TIME * (rayon::current_num_threads() / 4).max(1);
     let (mut target, mut weight) = (Vec::<u32>::new(), Vec::<W>::new());
-    for first in (done as usize..file.arcs.max(done as usize)).step_by(AT_A_TIME) {
-        let count = AT_A_TIME.min(file.arcs - first);
+    for first in (done as usize..file.arcs.max(done as usize)).step_by(at_a_time) {
+        let count = at_a_time.min(file.arcs - first);
         target.resize(count, 0);
         weight.resize(count, W::zeroed());
-        let read = |source: &mut Source, bytes: &mut [u8]| source.read_exact(bytes);
+        // Without weights these are no bytes.
+        let weight_bytes = if size_of::<W>() > 0 { bytemuck::cast_slice_mut(&mut weight) } else { &mut [] };
         let (one, other) = rayon::join(
-            || read(&mut targets, bytemuck::cast_slice_mut(&mut target)),
-            || if size_of::<W>() > 0 { read(&mut weights, bytemuck::cast_slice_mut(&mut weight)) } else { Ok(()) },
+            || targets.read(bytemuck::cast_slice_mut(&mut target), BYTES, |_| ()),
+            || weights.read(weight_bytes, BYTES, |_| ()),
         );
         one.and(other)?;
         let (ends, ends_at, targets_at) = (&file.ends[..], file.ends_at, file.targets_at);
@@ -440,7 +445,7 @@ where
         edges.entries += count as u64;
         edges.vertices = file.ends.len() as u64;
         edges.spot.offset = edges.entries;
-        source.watch().step("read", targets.position() + size_of::<W>() as u64 * edges.entries, source.size())?;
+        source.report(edges.entries, file.arcs as u64)?;
         taker.take(&mut edges)?;
     }
     Ok(edges)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
+use rayon::prelude::*;
 
 use super::compression::{Compression, Junk};
 use super::scan::PADDING;
@@ -171,6 +172,12 @@ impl Source {
         Ok(Some((again, size)))
     }
 
+    /// The same input from that byte on, to be read in large pieces.
+    pub(super) fn strand(&self, offset: u64) -> Result<Strand> {
+        let is_plain = self.file.is_some() && self.compression.is_none();
+        Ok(if is_plain { Strand::Plain { path: self.path.clone(), offset } } else { Strand::Other(self.at(offset)?) })
+    }
+
     /// The size of the file as it lies there, compressed or not; 0 where it is not known.
     pub(super) fn size(&self) -> u64 {
         self.size.unwrap_or(0)
@@ -183,16 +190,14 @@ impl Source {
         self.take(waiting);
         let filled = self.read_into(buffer, waiting)?;
         self.offset += (filled - waiting) as u64;
-        if filled < buffer.len() {
-            let what = "the file ends here, but more should follow; it is cut short".into();
-            return Err(Error::Byte { file: self.name(), byte: self.offset, what });
-        }
-        Ok(())
+        if filled < buffer.len() { Err(cut_short(&self.path, self.offset)) } else { Ok(()) }
     }
 
-    /// Bytes of the file that were read so far, compressed as they are.
-    pub(super) fn position(&self) -> u64 {
-        self.position.load(Ordering::Relaxed)
+    /// Reports that so many of its items were read.
+    pub(super) fn report(&self, done: u64, items: u64) -> Result<()> {
+        let size = self.size.unwrap_or(0);
+        let bytes = u128::from(size) * u128::from(done) / u128::from(items.max(1));
+        self.watch.step("read", bytes as u64, size)
     }
 
     /// The file's name, for messages.
@@ -412,6 +417,68 @@ impl Source {
             }
         }
     }
+}
+
+/// One of several places at which a file is read at once, in large pieces: by all threads where the file is plain.
+pub(super) enum Strand {
+    Plain { path: PathBuf, offset: u64 },
+    Other(Source),
+}
+
+impl Strand {
+    /// Reads the next bytes; an error where there are fewer. Gives what `look` says of each piece of that size.
+    pub(super) fn read<T: Send>(
+        &mut self,
+        buffer: &mut [u8],
+        piece: usize,
+        look: impl Fn(&[u8]) -> T + Send + Sync,
+    ) -> Result<Vec<T>> {
+        match self {
+            Self::Plain { path, offset } => {
+                let first = *offset;
+                *offset += buffer.len() as u64;
+                let pieces = buffer.par_chunks_mut(piece).enumerate();
+                let read = |(at, bytes): (usize, &mut [u8])| {
+                    read_at(path, first + (at * piece) as u64, bytes)?;
+                    Ok(look(bytes))
+                };
+                pieces.map(read).collect()
+            }
+            Self::Other(source) => {
+                source.read_exact(buffer)?;
+                Ok(buffer.par_chunks(piece).map(look).collect())
+            }
+        }
+    }
+
+    /// Whether the input ends at that byte, which is not before those that were read.
+    pub(super) fn ends_at(&mut self, byte: u64) -> Result<bool> {
+        match self {
+            Self::Plain { path, .. } => {
+                let size = std::fs::metadata(&*path).map_err(|source| Error::Io { file: name(path), source })?.len();
+                Ok(size == byte)
+            }
+            Self::Other(source) => {
+                source.advance(Spot { offset: byte, ..Spot::default() })?;
+                Ok(source.head()?.is_empty())
+            }
+        }
+    }
+}
+
+/// Reads the bytes of a plain file from `offset` on.
+fn read_at(path: &Path, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    let mut file = File::open(path).map_err(|source| Error::Io { file: name(path), source })?;
+    let outcome = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(buffer));
+    outcome.map_err(|source| match source.kind() {
+        io::ErrorKind::UnexpectedEof => cut_short(path, file.metadata().map_or(offset, |data| data.len())),
+        _ => Error::Io { file: name(path), source },
+    })
+}
+
+fn cut_short(path: &Path, byte: u64) -> Error {
+    let what = "the file ends here, but more should follow; it is cut short".into();
+    Error::Byte { file: name(path), byte, what }
 }
 
 /// All bytes of an input.

@@ -15,11 +15,6 @@ use crate::numbers::{Kind, Numbers};
 use crate::run::Run;
 use crate::weight::{Weights, each_weights};
 
-/// With more threads there is no filter: it is made on one of them, in which time the others could merge. On 67 million edges of a
-/// million vertices and two threads it saved 0 (a pool of 16 edges per vertex) to 60 % (one of 1.2); of 16 threads it took twenty
-/// times what the merges took.
-const FILTER_UP_TO: usize = 4;
-
 /// A filter that leaves more than this share of edges costs more than it saves.
 const USELESS: f64 = 0.6;
 
@@ -58,9 +53,7 @@ impl Step {
         self.known.add(&mut self.part, self.first);
         if self.known.waiting() >= self.capacity {
             self.known.merge(self.vertices, &self.run)?;
-            if rayon::current_num_threads() <= FILTER_UP_TO {
-                self.known.build_filter(self.vertices, self.run.is_maximum());
-            }
+            self.known.build_filter(self.vertices, self.run.is_maximum());
         }
         self.known.time += start.elapsed();
         Ok((self.known, self.part))
@@ -90,12 +83,11 @@ impl Known {
             self.edges.copy_from(part);
             return;
         };
+        let places = filter.kept(part);
         self.seen += part.len();
-        for places in filter.kept(part) {
-            self.left += places.len();
-            self.ids.extend(places.iter().map(|&at| first + u64::from(at)));
-            self.edges.copy_some(part, &places);
-        }
+        self.left += places.len();
+        self.ids.par_extend(places.par_iter().map(|&at| first + u64::from(at)));
+        self.edges.copy_some(part, &places);
         self.filter = Some(filter);
     }
 

@@ -50,12 +50,12 @@ impl Part {
         }
     }
 
-    /// Adds copies of the edges at some places of another part.
+    /// Adds copies of the edges at some places of another part, on all threads.
     pub(crate) fn copy_some(&mut self, more: &Part, places: &[u32]) {
-        self.src.extend(places.iter().map(|&at| more.src[at as usize]));
-        self.dst.extend(places.iter().map(|&at| more.dst[at as usize]));
+        self.src.par_extend(places.par_iter().map(|&at| more.src[at as usize]));
+        self.dst.par_extend(places.par_iter().map(|&at| more.dst[at as usize]));
         self.weights.append(&mut each_numbers!(&more.weights, None => Numbers::None, all => {
-            places.iter().map(|&at| all[at as usize]).collect::<Vec<_>>().into()
+            places.par_iter().map(|&at| all[at as usize]).collect::<Vec<_>>().into()
         }));
     }
 
@@ -81,13 +81,21 @@ impl Part {
         self.weights.truncate(len);
     }
 
-    /// The arcs with u <= v from that place on.
+    /// Forgets `count` edges from that place on.
+    pub(crate) fn remove(&mut self, at: usize, count: usize) {
+        self.src.drain(at..at + count);
+        self.dst.drain(at..at + count);
+        each_numbers!(&mut self.weights, None => {}, all => _ = all.drain(at..at + count));
+    }
+
+    /// The arcs with u <= v from that place on. It waits for no other thread.
     pub(crate) fn upper(&self, from: usize) -> Self {
-        let wanted: Vec<u32> =
-            (from..self.len()).filter(|&at| self.src[at] <= self.dst[at]).map(|at| at as u32).collect();
-        let mut upper = Self::default();
-        upper.copy_some(self, &wanted);
-        upper
+        let wanted: Vec<usize> = (from..self.len()).filter(|&at| self.src[at] <= self.dst[at]).collect();
+        let pick = |all: &[u32]| wanted.iter().map(|&at| all[at]).collect();
+        let weights = each_numbers!(&self.weights, None => Numbers::None, all => {
+            wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into()
+        });
+        Self { src: pick(&self.src), dst: pick(&self.dst), weights }
     }
 }
 
