@@ -62,6 +62,19 @@ impl From<&Weights<'_>> for Numbers {
     }
 }
 
+impl From<&Weights<'_>> for Kind {
+    fn from(weights: &Weights) -> Self {
+        match weights {
+            Weights::Unit => Kind::None,
+            Weights::U32(_) => Kind::U32,
+            Weights::I32(_) => Kind::I32,
+            Weights::I64(_) => Kind::I64,
+            Weights::F32(_) => Kind::F32,
+            Weights::F64(_) => Kind::F64,
+        }
+    }
+}
+
 impl Kind {
     pub(crate) const ALL: [Kind; 6] = [Kind::None, Kind::U32, Kind::I32, Kind::I64, Kind::F32, Kind::F64];
 
@@ -202,7 +215,7 @@ impl Numbers {
 
     /// Whether there are integers that are not exactly `f64` numbers.
     pub(crate) fn is_beyond_floats(&self) -> bool {
-        matches!(self, Numbers::I64(all) if all.iter().fold(false, |any, w| any | (w.unsigned_abs() > EXACT)))
+        matches!(self, Numbers::I64(all) if are_beyond_floats(all))
     }
 
     /// The numbers as weights.
@@ -217,6 +230,11 @@ impl Numbers {
         }
         each_numbers!(self, None => Weights::Unit, all => tight(all).into())
     }
+}
+
+/// Whether some of these are not exactly `f64` numbers.
+pub(crate) fn are_beyond_floats(all: &[i64]) -> bool {
+    all.iter().fold(false, |any, w| any | (w.unsigned_abs() > EXACT))
 }
 
 fn is_large(all: &[u32]) -> bool {

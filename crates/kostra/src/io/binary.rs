@@ -1,18 +1,20 @@
 //! kostra's own binary: the graph's arrays as they are in memory, mapped instead of parsed. docs/formats.md has every byte.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bytemuck::Pod;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::edges::{Edges, Keep, Taker, check_waste};
+use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_waste, join};
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
-use super::source::{Source, Whole};
+use super::source::{Source, Strand, Whole};
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::graph::{Graph, largest};
+use crate::graph::Graph;
 use crate::numbers::{Kind, Numbers, each_numbers};
-use crate::stream::Part;
+use crate::stream::Filter;
 use crate::weight::{Weights, each_weights};
 
 /// The first bytes of every file: not text, and damaged by any transfer that takes it for text.
@@ -23,8 +25,8 @@ const HEADER: usize = 64;
 const ALIGNMENT: usize = 64;
 /// The checksum is over the checksums of pieces of this size, so that all threads can work on it.
 const PIECE: usize = 1 << 20;
-/// Edges that four threads read at a time where the file is not mapped: whole pieces of all sections.
-const AT_A_TIME: usize = 1 << 18;
+/// Edges that a thread reads at a time where the file is not mapped: whole pieces of all sections.
+const BLOCK: usize = 1 << 18;
 
 /// What the header says, and where the arrays are.
 struct Layout {
@@ -142,7 +144,7 @@ fn checksum_of(sums: [Vec<u64>; 3]) -> u64 {
     xxh3_64(bytemuck::cast_slice(&sums.concat()))
 }
 
-/// Passes the edges on, a part at a time: the sections are read side by side.
+/// Passes the edges on, block by block.
 ///
 /// Reading that was interrupted begins again at the first edge, so that the checksum holds; what was taken is not passed again.
 pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
@@ -150,56 +152,17 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     let head = source.head()?;
     let head = head[..head.len().min(HEADER)].to_vec();
     let layout = read_header(&head, size, &file)?;
-    let [src_at, dst_at, weights_at, end] = layout.sections().map(|at| at as u64);
-    let resume = taker.resume();
-    let mut edges = taker.begin(Keep::All)?;
-    let done = resume.map_or(0, |resume| resume.entries);
-    let (mut src, mut dst, mut weights) = (source.strand(src_at)?, source.strand(dst_at)?, source.strand(weights_at)?);
-    let mut sums = [Vec::new(), Vec::new(), Vec::new()];
-    let at_a_time = AT_A_TIME * (rayon::current_num_threads() / 4).max(1);
-    while edges.entries < layout.edges {
-        let first = edges.entries;
-        let count = (layout.edges - first).min(at_a_time as u64) as usize;
-        let part = &mut edges.part;
-        let old = part.len();
-        let src_bytes = grown(&mut part.src, count);
-        let dst_bytes = grown(&mut part.dst, count);
-        // In place, unless another file of the stream had weights of another type.
-        let is_in_place = part.weights.kind() == layout.kind();
-        let mut column = if is_in_place { std::mem::take(&mut part.weights) } else { Numbers::zeros(layout.kind(), 0) };
-        let weights_old = column.count().unwrap_or(0);
-        let weight_bytes = each_numbers!(&mut column, None => &mut [], all => grown(all, count));
-        let (of_src, (of_dst, of_weights)) = rayon::join(
-            || src.read(src_bytes, PIECE, xxh3_64),
-            || rayon::join(|| dst.read(dst_bytes, PIECE, xxh3_64), || weights.read(weight_bytes, PIECE, xxh3_64)),
-        );
-        sums.iter_mut().zip([of_src?, of_dst?, of_weights?]).for_each(|(sums, more)| sums.extend(more));
-        let largest = largest(&part.src[old..]).max(largest(&part.dst[old..]));
-        let nan = column.weights().first_nan();
-        if largest > layout.vertices || nan.is_some() {
-            let what = match nan {
-                Some(at) => Error::Nan { edge: first + (at - weights_old) as u64 },
-                None => {
-                    let (edge, vertices) = (first + wrong(part, old, layout.vertices), layout.vertices);
-                    Error::Vertex { edge, vertex: largest - 1, vertices }
-                }
-            };
-            return Err(Error::File { file, what: what.to_string() });
-        }
-        if is_in_place {
-            part.weights = column;
-        } else {
-            part.weights.append(&mut column);
-        }
-        edges.entries += count as u64;
-        part.remove(old, done.saturating_sub(first).min(count as u64) as usize);
-        (edges.vertices, edges.spot.offset) = (edges.vertices.max(largest), edges.entries);
-        source.report(edges.entries, layout.edges)?;
-        if edges.entries > done {
-            taker.take(&mut edges)?;
-        }
-    }
-    if size.is_none() && !weights.ends_at(end)? {
+    let vertices = layout.vertices;
+    let [src, dst, weights, end] = layout.sections().map(|at| at as u64);
+    let column = |at, width| source.strand(at).map(|strand| Column::new(strand, width, layout.edges));
+    let columns = [column(src, 4)?, column(dst, 4)?, column(weights, layout.weight_size())?];
+    let done = taker.resume().map_or(0, |resume| resume.entries);
+    let passed = Passed { columns, layout, done, file };
+    let edges = join(source, &passed, taker.begin(Keep::All)?, taker)?;
+    let Passed { columns, layout, file, .. } = passed;
+    let sums = columns.each_ref().map(Column::sums);
+    let [.., weights] = columns;
+    if !weights.strand.ends_at(end)? {
         let what = "more follows where the header says that the file ends; it is damaged".into();
         return Err(Error::Byte { file, byte: end, what });
     }
@@ -207,20 +170,108 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
         let what = "the checksum does not fit the data; the file is damaged".into();
         return Err(Error::Byte { file, byte: 32, what });
     }
-    Ok((edges, layout.vertices))
+    Ok((edges, vertices))
 }
 
-/// Adds so many zeros, on all threads; gives the bytes of what was added.
-fn grown<T: Pod + Send + Sync>(all: &mut Vec<T>, count: usize) -> &mut [u8] {
-    let old = all.len();
-    all.par_extend(rayon::iter::repeat_n(T::zeroed(), count));
-    bytemuck::cast_slice_mut(&mut all[old..])
+/// A file whose edges are passed on.
+struct Passed {
+    layout: Layout,
+    columns: [Column; 3],
+    /// Edges that were taken before.
+    done: u64,
+    file: String,
 }
 
-/// The first edge behind `old` that names a vertex which is not there.
-fn wrong(part: &Part, old: usize, vertices: u64) -> u64 {
-    let ends = part.src[old..].iter().zip(&part.dst[old..]);
-    ends.take_while(|&(&u, &v)| u64::from(u.max(v)) < vertices).count() as u64
+/// A section that is passed on, and what the checksum is made of.
+struct Column {
+    strand: Strand,
+    width: u64,
+    sums: Vec<AtomicU64>,
+}
+
+impl Column {
+    fn new(strand: Strand, width: u64, edges: u64) -> Self {
+        let pieces = (width * edges).div_ceil(PIECE as u64);
+        Self { strand, width, sums: (0..pieces).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// Reads the items of a block whose first edge is this.
+    fn read(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
+        let at = self.width * first;
+        self.strand.read_at(at, bytes)?;
+        for (sum, piece) in self.sums[at as usize / PIECE..].iter().zip(bytes.chunks(PIECE)) {
+            // Relaxed: they are read when the threads have ended.
+            sum.store(xxh3_64(piece), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn sums(&self) -> Vec<u64> {
+        self.sums.iter().map(|sum| sum.load(Ordering::Relaxed)).collect()
+    }
+}
+
+/// The edges of a block.
+#[derive(Default)]
+struct Block {
+    first: u64,
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    weights: Numbers,
+}
+
+impl Block {
+    /// The bytes of the three columns.
+    fn bytes(&mut self) -> [&mut [u8]; 3] {
+        let weights = each_numbers!(&mut self.weights, None => &mut [], all => bytemuck::cast_slice_mut(all));
+        [bytemuck::cast_slice_mut(&mut self.src), bytemuck::cast_slice_mut(&mut self.dst), weights]
+    }
+}
+
+impl Blocks for Passed {
+    type Block = Block;
+
+    fn next(&self, source: &mut Source, number: u64, block: &mut Block) -> Result<bool> {
+        block.first = number * BLOCK as u64;
+        let count = self.layout.edges.saturating_sub(block.first).min(BLOCK as u64) as usize;
+        if count == 0 {
+            return Ok(false);
+        }
+        if block.src.len() != count {
+            block.src.resize(count, 0);
+            block.dst.resize(count, 0);
+            block.weights = Numbers::zeros(self.layout.kind(), count);
+        }
+        source.report(block.first, self.layout.edges)?;
+        self.columns.iter().zip(block.bytes()).try_for_each(|(column, bytes)| column.strand.read_in_order(bytes))?;
+        Ok(true)
+    }
+
+    fn read(&self, block: &mut Block, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong> {
+        let first = block.first;
+        self.columns.iter().zip(block.bytes()).try_for_each(|(column, bytes)| column.read(first, bytes))?;
+        let Block { src, dst, weights, .. } = &*block;
+        let largest = src.iter().zip(dst).fold(0, |largest, (&u, &v)| largest.max(u).max(v));
+        let (weights, vertices) = (weights.weights(), self.layout.vertices);
+        let wrong = if let Some(at) = weights.first_nan() {
+            Some(Error::Nan { edge: first + at as u64 })
+        } else if u64::from(largest) >= vertices {
+            let at = src.iter().zip(dst).take_while(|&(&u, &v)| u64::from(u.max(v)) < vertices).count();
+            Some(Error::Vertex { edge: first + at as u64, vertex: src[at].max(dst[at]).into(), vertices })
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            return Err(Error::File { file: self.file.clone(), what: wrong.to_string() }.into());
+        }
+        part.entries = src.len() as u64;
+        (part.vertices, part.spot.offset) = (u64::from(largest) + 1, first + part.entries);
+        // Blocks are taken whole.
+        if first >= self.done {
+            part.part.add(src, dst, &weights, filter);
+        }
+        Ok(Then::Next)
+    }
 }
 
 pub(super) fn write(graph: &Graph, sink: &mut Sink) -> Result<(), Stop> {

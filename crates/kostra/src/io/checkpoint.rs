@@ -110,7 +110,7 @@ impl Writer<'_, '_> {
         let weighted = weighted.map_or(2, u64::from);
         let (forest, kind) = (known.forest as u64, known.kind() as u64);
         self.numbers(&[*vertices, *taken, weighted, u64::from(*is_beyond_floats), forest, kind])?;
-        let Part { src, dst, weights } = &known.edges;
+        let Part { src, dst, weights, .. } = &known.edges;
         self.array(src)?;
         self.array(dst)?;
         each_numbers!(weights, None => self.array::<u8>(&[]), all => self.array(all))?;
@@ -211,7 +211,7 @@ impl Reader {
             Kind::F32 => Numbers::F32(self.array()?),
             Kind::F64 => Numbers::F64(self.array()?),
         };
-        let known = Cow::Owned(Known::new(Part { src, dst, weights }, self.array()?, forest as usize));
+        let known = Cow::Owned(Known::new(Part::new(src, dst, weights), self.array()?, forest as usize));
         let weighted = [Some(false), Some(true), None].get(weighted as usize).copied().ok_or(Wrong::Damaged)?;
         Ok(Some(State { vertices, taken, weighted, is_beyond_floats: is_beyond_floats != 0, known }))
     }

@@ -1,22 +1,22 @@
-//! From lines of text to edges: blocks of lines are parsed on all threads and joined in file order.
+//! From files to edges: blocks are read on all threads and joined in file order.
 //!
-//! Each thread takes the next block under one lock, parses it alone, and appends it under another lock when its turn
+//! Each thread takes the next block under one lock, reads or parses it alone, and appends it under another lock when its turn
 //! comes. What is in flight is one block a thread, so the peak of memory is the finished graph and a little more; and
 //! the first error in file order is the one that is reported, whichever thread was faster.
 //!
 //! What becomes of joined edges is a [`Taker`]'s matter: one leaves them where they are until they are a graph, others take
 //! them away in parts.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::balance::{Balance, bits};
 use super::scan::{Cursor, Line};
-use super::source::{Source, Spot};
+use super::source::{Place, Source, Spot};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::names::Names;
 use crate::numbers::{Kind, each_numbers};
-use crate::stream::Part;
+use crate::stream::{Filter, Part};
 use crate::weight::Weight;
 
 /// Vertices beyond this many need edges to show for them; see [`check_waste`].
@@ -76,6 +76,11 @@ pub(super) trait Taker: Send {
     /// Takes what it likes of the edges joined so far.
     fn take(&mut self, _edges: &mut Edges) -> Result<()> {
         Ok(())
+    }
+
+    /// Tells edges that need not be taken.
+    fn filter(&self) -> Option<Arc<Filter>> {
+        None
     }
 
     /// The arcs of the file were not symmetric: what was taken of them is void, and every arc will come.
@@ -226,7 +231,7 @@ impl Edges {
         if vertices > u32::MAX.into() {
             return Err(Error::TooLarge { what: "vertices", count: vertices });
         }
-        let Part { mut src, mut dst, weights } = self.part;
+        let Part { mut src, mut dst, weights, .. } = self.part;
         src.shrink_to_fit();
         dst.shrink_to_fit();
         let graph = Graph::from_edges(vertices as usize, src, dst, weights.into_weights());
@@ -262,6 +267,71 @@ pub(super) fn check_waste(vertices: u64, entries: u64, file: &str) -> Result<()>
     Ok(())
 }
 
+/// A file as blocks of edges, which all threads read.
+pub(super) trait Blocks: Sync {
+    /// What a thread has of a block, and keeps for the next.
+    type Block: Default;
+
+    /// Takes the block of that number, when all before it were taken and while no other thread takes one; `false` where there is
+    /// none.
+    fn next(&self, source: &mut Source, number: u64, block: &mut Self::Block) -> Result<bool>;
+
+    /// Adds the block's edges, without what the filter leaves out, and says where the block ends; while other threads read theirs.
+    fn read(&self, block: &mut Self::Block, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong>;
+
+    /// The share of the file that the block is, where it can be told.
+    fn share(&self, _source: &Source, _block: &Self::Block) -> Option<f64> {
+        None
+    }
+}
+
+/// What is wrong with a block.
+pub(super) enum Wrong {
+    /// A line, counted from 0.
+    Line(u64, String),
+    Other(Error),
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// The blocks of a text format.
+struct Text<'a, L, const D: u8>(&'a L);
+
+#[derive(Default)]
+struct TextBlock {
+    bytes: Vec<u8>,
+    place: Option<Place>,
+}
+
+impl<L: Lines<D>, const D: u8> Blocks for Text<'_, L, D> {
+    type Block = TextBlock;
+
+    fn next(&self, source: &mut Source, _number: u64, block: &mut TextBlock) -> Result<bool> {
+        block.place = source.next_block(&mut block.bytes, L::LONGEST_LINE)?;
+        Ok(block.place.is_some())
+    }
+
+    fn read(&self, block: &mut TextBlock, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong> {
+        let Some(place) = block.place.take() else { return Ok(Then::End) };
+        (part.row, part.spot) = (place.row, place.end);
+        let parsed = parse_block(&block.bytes[..place.len], self.0, part);
+        part.count_vertices();
+        // Names have their numbers only once blocks are joined.
+        if let Some(filter) = filter.filter(|_| part.names.is_empty()) {
+            part.part.sieve(filter);
+        }
+        parsed.map_err(|(line, what)| Wrong::Line(place.line + line, what))
+    }
+
+    fn share(&self, source: &Source, block: &TextBlock) -> Option<f64> {
+        source.plain_size().map(|size| block.bytes.len() as f64 / size as f64)
+    }
+}
+
 /// Parses the rest of the source.
 pub(super) fn parse<L: Lines<D>, const D: u8>(source: &mut Source, lines: &L, taker: &mut dyn Taker) -> Result<Edges> {
     let resume = taker.resume();
@@ -294,7 +364,7 @@ pub(super) fn parse_arcs<L: Lines>(source: &mut Source, lines: &L, taker: &mut d
     }
 }
 
-/// What the threads share while they parse.
+/// What the threads share while they read.
 struct Joined<'a> {
     edges: Edges,
     taker: &'a mut dyn Taker,
@@ -321,8 +391,13 @@ fn parse_keeping<L: Lines<D>, const D: u8>(
         source.advance(spot)?;
         (edges.spot, edges.entries, edges.balance) = (spot, entries, balance);
     }
-    let size = source.plain_size();
-    let blocks = Mutex::new((&mut *source, 0u64));
+    join(source, &Text::<L, D>(lines), edges, taker)
+}
+
+/// Reads all blocks on all threads and joins them behind these edges.
+pub(super) fn join<B: Blocks>(source: &mut Source, blocks: &B, edges: Edges, taker: &mut dyn Taker) -> Result<Edges> {
+    let (keep, first_filter) = (edges.keep, taker.filter());
+    let source = Mutex::new((source, 0u64));
     let joined = Mutex::new(Joined { edges, taker, turn: 0, over: false, outcome: Ok(()) });
     let next_turn = Condvar::new();
 
@@ -339,41 +414,38 @@ fn parse_keeping<L: Lines<D>, const D: u8>(
 
     let work = || {
         let _guard = Guard(&joined, &next_turn);
-        let (mut block, mut part) = (Vec::new(), Edges::new(keep));
+        let (mut block, mut part, mut filter) = (B::Block::default(), Edges::new(keep), first_filter.clone());
         loop {
-            let (index, taken) = {
-                let mut blocks = lock(&blocks);
-                let taken = blocks.0.next_block(&mut block, L::LONGEST_LINE);
-                blocks.1 += 1;
-                (blocks.1 - 1, taken)
+            let (number, taken, share) = {
+                let mut source = lock(&source);
+                let number = source.1;
+                let taken = blocks.next(source.0, number, &mut block);
+                source.1 += 1;
+                (number, taken, blocks.share(source.0, &block))
             };
-            let parsed = match taken {
-                Ok(None) => return,
-                Ok(Some(place)) => {
-                    (part.row, part.spot) = (place.row, place.end);
-                    let parsed = parse_block(&block[..place.len], lines, &mut part);
-                    part.count_vertices();
-                    parsed.map_err(|(line, what)| Wrong::Line(place.line + line, what))
-                }
+            let read = match taken {
+                Ok(false) => return,
+                Ok(true) => blocks.read(&mut block, &mut part, filter.as_deref()),
                 Err(error) => Err(Wrong::Other(error)),
             };
             // Blocks before this one are in the hands of threads that are at work, so its turn will come.
             let mut joined = lock(&joined);
-            while joined.turn != index && !joined.over {
+            while joined.turn != number && !joined.over {
                 joined = next_turn.wait(joined).unwrap_or_else(PoisonError::into_inner);
             }
             if joined.over {
                 return;
             }
             let Joined { edges, taker, .. } = &mut *joined;
-            if let (0, Some(size), true) = (index, size, taker.keeps_all()) {
-                edges.reserve(&part, size as f64 / block.len() as f64);
+            if let (0, Some(share), true) = (number, share, taker.keeps_all()) {
+                edges.reserve(&part, 1.0 / share);
             }
-            let appended = match parsed {
+            let appended = match read {
                 Ok(then) => edges.append(&mut part).and_then(|()| taker.take(edges)).map(|()| then),
-                Err(Wrong::Line(line, what)) => Err(lock(&blocks).0.error_at(line, what)),
+                Err(Wrong::Line(line, what)) => Err(lock(&source).0.error_at(line, what)),
                 Err(Wrong::Other(error)) => Err(error),
             };
+            filter = taker.filter();
             joined.turn += 1;
             joined.over = !matches!(appended, Ok(Then::Next));
             joined.outcome = appended.map(|_| ());
@@ -388,11 +460,6 @@ fn parse_keeping<L: Lines<D>, const D: u8>(
 
     let joined = joined.into_inner().unwrap_or_else(PoisonError::into_inner);
     joined.outcome.map(|()| joined.edges)
-}
-
-enum Wrong {
-    Line(u64, String),
-    Other(Error),
 }
 
 /// Parses one block; an error comes with the number of its line in the block, from 0.

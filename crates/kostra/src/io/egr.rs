@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::edges::{Edges, Taker};
-use super::rows::{RowFile, Rows, edges_of, items, pass as pass_rows, u32_at};
+use super::row_blocks::{RowFile, pass as pass_rows};
+use super::rows::{Rows, edges_of, items, u32_at};
 use super::sink::{Sink, Stop};
 use super::source::Source;
 use crate::buffer::Buffer;

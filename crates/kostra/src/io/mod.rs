@@ -46,6 +46,7 @@ mod metis;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pbbs;
+mod row_blocks;
 mod rows;
 mod scan;
 mod sink;

@@ -14,30 +14,21 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::balance::{Balance, Bits, Secrets};
-use super::edges::{Edges, Keep, Resume, Taker};
-use super::source::Source;
 use super::upper::{self, Arcs, Counted, Room};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::numbers::Numbers;
 use crate::watch::Watch;
 
 /// Arcs that are worked on at a time: their sources, targets and weights fit into the smallest cache.
 const BLOCK: usize = 1 << 10;
 
 /// Arcs that a thread takes at a time: what is kept of them fits into a core's own cache. Half as many took 8 % longer.
-const PIECE: usize = 1 << 15;
+pub(super) const PIECE: usize = 1 << 15;
 
 /// A row is written so far at a time, in two vector instructions. Most rows are no longer, so that no branch has to guess
 /// their lengths.
 const SHORT: usize = 16;
-
-/// Arcs that four threads read at a time where the file is not mapped.
-const AT_A_TIME: usize = 1 << 18;
-
-/// Bytes of them that a thread reads at a time.
-const BYTES: usize = 1 << 18;
 
 /// Arcs of a file, straight from its bytes: all of them, or a part that is read at a time.
 pub(super) struct Rows<'a, E, W> {
@@ -183,15 +174,7 @@ where
     E: Pod + Ord + Into<u64> + Send + Sync,
     W: Pod + Send + Sync,
 {
-    room.0.par_chunks_mut(PIECE).enumerate().for_each(|(piece, src)| {
-        let first = rows.first + piece * PIECE;
-        let (mut row, mut sources) = (rows.row_of(first), [0; BLOCK + SHORT]);
-        for (block, src) in src.chunks_mut(BLOCK).enumerate() {
-            let start = first + block * BLOCK;
-            row = rows.write_sources(row, start..start + src.len(), &mut sources);
-            src.copy_from_slice(&sources[..src.len()]);
-        }
-    });
+    room.0.par_chunks_mut(PIECE).enumerate().for_each(|(piece, src)| rows.fill_sources(piece * PIECE, src));
     room.1.par_chunks_mut(PIECE).zip(rows.targets.par_chunks(PIECE)).for_each(|(dst, all)| dst.copy_from_slice(all));
     room.2.par_chunks_mut(PIECE).zip(rows.weights.par_chunks(PIECE)).for_each(|(w, all)| w.copy_from_slice(all));
 }
@@ -206,14 +189,14 @@ fn take<'a, T>(room: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 }
 
 /// What was kept of a piece: the first `len` items of the arrays.
-struct Part<W> {
-    src: Vec<u32>,
-    dst: Vec<u32>,
-    weights: Vec<W>,
-    len: usize,
-    balance: Balance,
+pub(super) struct Part<W> {
+    pub(super) src: Vec<u32>,
+    pub(super) dst: Vec<u32>,
+    pub(super) weights: Vec<W>,
+    pub(super) len: usize,
+    pub(super) balance: Balance,
     /// Whether a target is no vertex.
-    is_wrong: bool,
+    pub(super) is_wrong: bool,
 }
 
 impl<W: Pod> Default for Part<W> {
@@ -227,7 +210,7 @@ impl<W: Pod> Default for Part<W> {
 
 impl<W: Pod + Bits> Part<W> {
     /// Keeps the arcs of a piece with u <= v.
-    fn keep_upper<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
+    pub(super) fn keep_upper<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
             // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
@@ -235,6 +218,16 @@ impl<W: Pod + Bits> Part<W> {
             return unsafe { self.keep_upper_avx2(rows, piece) };
         }
         self.keep_upper_by(rows, piece, upper::keep);
+    }
+
+    /// Keeps all arcs of a piece.
+    pub(super) fn keep_all<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
+        (self.len, self.balance) = (piece.len(), Balance::default());
+        rows.fill_sources(piece.start, &mut self.src[..self.len]);
+        self.dst[..self.len].copy_from_slice(&rows.targets[piece.clone()]);
+        self.weights[..self.len].copy_from_slice(&rows.weights[piece]);
+        let last = self.dst[..self.len].iter().fold(0, |last, &v| v.max(last));
+        self.is_wrong = last as usize >= rows.ends.len();
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -269,7 +262,7 @@ impl<W: Pod + Bits> Part<W> {
 
 impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
     /// Row ends rise to the number of arcs: whatever the file says, no index is out of range.
-    fn check_ends(&self, arcs: usize) -> Result<()> {
+    pub(super) fn check_ends(&self, arcs: usize) -> Result<()> {
         let fail = |v: usize, what| {
             let byte = self.ends_at + (v * size_of::<E>()) as u64;
             Err(Error::Byte { file: self.file.clone(), byte, what })
@@ -293,7 +286,7 @@ impl<E: Pod + Ord + Into<u64> + Send + Sync, W> Rows<'_, E, W> {
         Ok(())
     }
 
-    fn wrong_target(&self) -> Error {
+    pub(super) fn wrong_target(&self) -> Error {
         let n = self.ends.len();
         // On one thread: one that waits for others could be given a piece whose turn comes after this one's.
         let arc = self.targets.iter().position(|&target| target as usize >= n).unwrap_or(0);
@@ -306,6 +299,17 @@ impl<E: Pod + Ord + Into<u64>, W> Rows<'_, E, W> {
     /// The row that holds an arc.
     fn row_of(&self, arc: usize) -> usize {
         self.ends.partition_point(|&end| end.into() <= arc as u64)
+    }
+
+    /// Writes the sources of some arcs, of which this is the first.
+    fn fill_sources(&self, first: usize, src: &mut [u32]) {
+        let first = self.first + first;
+        let (mut row, mut sources) = (self.row_of(first), [0; BLOCK + SHORT]);
+        for (block, src) in src.chunks_mut(BLOCK).enumerate() {
+            let start = first + block * BLOCK;
+            row = self.write_sources(row, start..start + src.len(), &mut sources);
+            src.copy_from_slice(&sources[..src.len()]);
+        }
     }
 
     /// Writes the source of every arc of a block, the first of which is in `row` or behind it, and then what it likes;
@@ -326,129 +330,6 @@ impl<E: Pod + Ord + Into<u64>, W> Rows<'_, E, W> {
         }
         row
     }
-}
-
-/// A weight of arcs as it is kept: `()` where there are none.
-pub(super) trait Kept: Pod + Bits + Send + Sync {
-    fn numbers(all: Vec<Self>) -> Numbers;
-}
-
-macro_rules! kept {
-    ($($type:ty, $all:ident => $numbers:expr);*) => {$(
-        impl Kept for $type {
-            fn numbers($all: Vec<Self>) -> Numbers {
-                $numbers
-            }
-        }
-    )*};
-}
-kept!((), _all => Numbers::None; u32, all => Numbers::U32(all); i32, all => Numbers::I32(all); i64, all => Numbers::I64(all));
-
-/// A file of rows that is read a part at a time, at up to three places at once.
-pub(super) struct RowFile<E> {
-    pub(super) ends: Buffer<E>,
-    pub(super) arcs: usize,
-    pub(super) targets_at: u64,
-    pub(super) ends_at: u64,
-    pub(super) weights_at: u64,
-}
-
-impl<E: Pod + Ord + Into<u64> + Send + Sync> RowFile<E> {
-    fn check_ends(&self, file: &str) -> Result<()> {
-        let (ends_at, targets_at) = (self.ends_at, self.targets_at);
-        let rows = Rows {
-            file: file.into(),
-            ends: &self.ends,
-            first: 0,
-            targets: &[],
-            weights: &[(); 0],
-            ends_at,
-            targets_at,
-        };
-        rows.check_ends(self.arcs)
-    }
-}
-
-/// Passes the edges on, a part at a time: those with u <= v, and then all arcs if they turn out not to be symmetric.
-pub(super) fn pass<E, W>(source: &Source, file: &RowFile<E>, taker: &mut dyn Taker) -> Result<(Edges, u64)>
-where
-    E: Pod + Ord + Into<u64> + Send + Sync,
-    W: Kept,
-{
-    let resume = taker.resume();
-    let vertices = file.ends.len() as u64;
-    file.check_ends(&source.name())?;
-    let keep = resume.map_or(Keep::Upper, |resume| resume.keep);
-    let edges = pass_keeping::<E, W>(source, file, keep, resume, taker)?;
-    if keep == Keep::All || edges.balance.is_symmetric() {
-        return Ok((edges, vertices));
-    }
-    taker.again(edges)?;
-    Ok((pass_keeping::<E, W>(source, file, Keep::All, None, taker)?, vertices))
-}
-
-fn pass_keeping<E, W>(
-    source: &Source,
-    file: &RowFile<E>,
-    keep: Keep,
-    resume: Option<Resume>,
-    taker: &mut dyn Taker,
-) -> Result<Edges>
-where
-    E: Pod + Ord + Into<u64> + Send + Sync,
-    W: Kept,
-{
-    let mut edges = taker.begin(keep)?;
-    if let Some(Resume { spot, entries, balance, .. }) = resume {
-        (edges.spot, edges.entries, edges.balance) = (spot, entries, balance);
-    }
-    let done = edges.entries;
-    let mut targets = source.strand(file.targets_at + 4 * done)?;
-    let mut weights = source.strand(file.weights_at + size_of::<W>() as u64 * done)?;
-    let at_a_time = AT_A_TIME * (rayon::current_num_threads() / 4).max(1);
-    let (mut target, mut weight) = (Vec::<u32>::new(), Vec::<W>::new());
-    for first in (done as usize..file.arcs.max(done as usize)).step_by(at_a_time) {
-        let count = at_a_time.min(file.arcs - first);
-        target.resize(count, 0);
-        weight.resize(count, W::zeroed());
-        // Without weights these are no bytes.
-        let weight_bytes = if size_of::<W>() > 0 { bytemuck::cast_slice_mut(&mut weight) } else { &mut [] };
-        let (one, other) = rayon::join(
-            || targets.read(bytemuck::cast_slice_mut(&mut target), BYTES, |_| ()),
-            || weights.read(weight_bytes, BYTES, |_| ()),
-        );
-        one.and(other)?;
-        let (ends, ends_at, targets_at) = (&file.ends[..], file.ends_at, file.targets_at);
-        let rows = Rows { file: source.name(), ends, first, targets: &target, weights: &weight, ends_at, targets_at };
-        let silent = source.watch().silent();
-        let part = &mut edges.part;
-        let old = part.src.len();
-        part.src.resize(old + count, 0);
-        part.dst.resize(old + count, 0);
-        let mut column = vec![W::zeroed(); count];
-        let room = (&mut part.src[old..], &mut part.dst[old..], &mut column[..]);
-        let kept = match keep {
-            Keep::Upper => {
-                let (kept, balance) = keep_upper(&rows, room, &silent)?;
-                edges.balance.join(balance);
-                kept
-            }
-            Keep::All | Keep::Either => {
-                keep_all(&rows, room);
-                count
-            }
-        };
-        part.src.truncate(old + kept);
-        part.dst.truncate(old + kept);
-        column.truncate(kept);
-        part.weights.append(&mut W::numbers(column));
-        edges.entries += count as u64;
-        edges.vertices = file.ends.len() as u64;
-        edges.spot.offset = edges.entries;
-        source.report(edges.entries, file.arcs as u64)?;
-        taker.take(&mut edges)?;
-    }
-    Ok(edges)
 }
 
 /// The items in a part of a file: in place where they lie aligned, as in mapped files, else copied.

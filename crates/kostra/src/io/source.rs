@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 
 use super::compression::{Compression, Junk};
 use super::scan::PADDING;
@@ -172,10 +171,14 @@ impl Source {
         Ok(Some((again, size)))
     }
 
-    /// The same input from that byte on, to be read in large pieces.
+    /// The same input from that byte on, to be read in blocks.
     pub(super) fn strand(&self, offset: u64) -> Result<Strand> {
         let is_plain = self.file.is_some() && self.compression.is_none();
-        Ok(if is_plain { Strand::Plain { path: self.path.clone(), offset } } else { Strand::Other(self.at(offset)?) })
+        Ok(if is_plain {
+            Strand::Plain { path: self.path.clone(), first: offset }
+        } else {
+            Strand::Other(Mutex::new(self.at(offset)?))
+        })
     }
 
     /// The size of the file as it lies there, compressed or not; 0 where it is not known.
@@ -419,46 +422,36 @@ impl Source {
     }
 }
 
-/// One of several places at which a file is read at once, in large pieces: by all threads where the file is plain.
+/// One of several places from which on a file is read at once, block by block: by any thread at any place where the file is
+/// plain, else in order.
 pub(super) enum Strand {
-    Plain { path: PathBuf, offset: u64 },
-    Other(Source),
+    Plain { path: PathBuf, first: u64 },
+    Other(Mutex<Source>),
 }
 
 impl Strand {
-    /// Reads the next bytes; an error where there are fewer. Gives what `look` says of each piece of that size.
-    pub(super) fn read<T: Send>(
-        &mut self,
-        buffer: &mut [u8],
-        piece: usize,
-        look: impl Fn(&[u8]) -> T + Send + Sync,
-    ) -> Result<Vec<T>> {
+    /// Reads the next bytes of a file that must be read in order; an error where there are fewer.
+    pub(super) fn read_in_order(&self, buffer: &mut [u8]) -> Result<()> {
         match self {
-            Self::Plain { path, offset } => {
-                let first = *offset;
-                *offset += buffer.len() as u64;
-                let pieces = buffer.par_chunks_mut(piece).enumerate();
-                let read = |(at, bytes): (usize, &mut [u8])| {
-                    read_at(path, first + (at * piece) as u64, bytes)?;
-                    Ok(look(bytes))
-                };
-                pieces.map(read).collect()
-            }
-            Self::Other(source) => {
-                source.read_exact(buffer)?;
-                Ok(buffer.par_chunks(piece).map(look).collect())
-            }
+            Self::Plain { .. } => Ok(()),
+            Self::Other(source) => source.lock().unwrap_or_else(PoisonError::into_inner).read_exact(buffer),
         }
     }
 
-    /// Whether the input ends at that byte, which is not before those that were read.
-    pub(super) fn ends_at(&mut self, byte: u64) -> Result<bool> {
+    /// Reads the bytes at that place, unless [`read_in_order`](Self::read_in_order) did.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         match self {
-            Self::Plain { path, .. } => {
-                let size = std::fs::metadata(&*path).map_err(|source| Error::Io { file: name(path), source })?.len();
-                Ok(size == byte)
-            }
+            Self::Plain { path, first } => read_at(path, first + offset, buffer),
+            Self::Other(_) => Ok(()),
+        }
+    }
+
+    /// Whether a file that is read in order ends at that byte, which is not before those that were read.
+    pub(super) fn ends_at(self, byte: u64) -> Result<bool> {
+        match self {
+            Self::Plain { .. } => Ok(true),
             Self::Other(source) => {
+                let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
                 source.advance(Spot { offset: byte, ..Spot::default() })?;
                 Ok(source.head()?.is_empty())
             }

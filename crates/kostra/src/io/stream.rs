@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::{self, Mark, Saved};
@@ -17,7 +18,7 @@ use super::{Format, ReadOptions, binary, egr, galois, open, read_entries};
 use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::run::Run;
-use crate::stream::{Part, Stream, StreamForest};
+use crate::stream::{Filter, Part, Stream, StreamForest};
 use crate::watch::Watch;
 
 /// Saving a checkpoint may take this share of the time.
@@ -274,7 +275,7 @@ impl Feed {
     /// Gives the arcs with u <= v that came since the last time to the other stream.
     fn split(&mut self, edges: &Edges) -> Result<()> {
         let Some(upper) = &mut self.upper else { return Ok(()) };
-        let Part { src, dst, weights } = edges.part.upper(self.seen);
+        let Part { src, dst, weights, .. } = edges.part.upper(self.seen);
         self.seen = edges.part.src.len();
         upper.add(&src, &dst, &weights.weights())
     }
@@ -318,6 +319,11 @@ impl Taker for Feed {
             self.mark = Mark { file: self.file, resume: Resume { spot, entries, balance, keep } };
         }
         Ok(())
+    }
+
+    fn filter(&self) -> Option<Arc<Filter>> {
+        // What one stream does not need, the other may.
+        if self.upper.is_some() { None } else { self.stream.filter() }
     }
 
     fn again(&mut self, edges: Edges) -> Result<()> {

@@ -126,7 +126,7 @@ impl Check {
     /// Gives the arcs with u <= v that came since the last time to the other proof.
     fn split(&mut self, part: &Part) -> Result<()> {
         let Some(upper) = &mut self.upper else { return Ok(()) };
-        let Part { src, dst, weights } = part.upper(self.seen);
+        let Part { src, dst, weights, .. } = part.upper(self.seen);
         upper.add(&src, &dst, &weights.weights())
     }
 

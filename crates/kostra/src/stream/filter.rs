@@ -21,6 +21,7 @@
 //! every edge. Memory: about 70 bytes for every vertex while heights are made.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
@@ -28,7 +29,7 @@ use rayon::prelude::*;
 use super::part::Part;
 use crate::numbers::Kind;
 use crate::par::{DROPPED, block, number_trees, pack, shared};
-use crate::weight::{AnyKeys, Key, Keys};
+use crate::weight::{AnyKeys, Key, Keys, Weights};
 
 /// Edges that a thread looks at in turn.
 const BLOCK: usize = 1 << 14;
@@ -43,7 +44,7 @@ const SAMPLE: usize = 1 << 13;
 
 /// The heights of the vertices of a forest.
 #[derive(Clone, Debug)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     heights: Heights,
     /// The type of the weights that the keys are made of.
     kind: Kind,
@@ -61,7 +62,7 @@ enum Heights {
 struct Rounded<K> {
     steps: Vec<u8>,
     /// The largest height of each step, ascending.
-    tops: [K; STEPS],
+    tops: Box<[K; STEPS]>,
 }
 
 impl Filter {
@@ -82,12 +83,26 @@ impl Filter {
         self.kind == kind
     }
 
-    /// The places in the part of the edges that may be in a forest.
+    /// The places in the part of the edges that may be in a forest; told by all threads.
     pub(super) fn kept(&self, part: &Part) -> Vec<u32> {
         let weights = part.weights.weights();
-        match (&self.heights, weights.keys(&part.src, self.maximum)) {
-            (Heights::Narrow(heights), AnyKeys::Narrow(keys)) => heights.kept(&part.src, &part.dst, keys),
-            (Heights::Wide(heights), AnyKeys::Wide(keys)) => heights.kept(&part.src, &part.dst, keys),
+        let blocks = (0..part.len().div_ceil(BLOCK)).into_par_iter();
+        let of_block = |block: usize| {
+            let range = block * BLOCK..part.len().min((block + 1) * BLOCK);
+            self.kept_in(range, &part.src, &part.dst, &weights)
+        };
+        blocks.map(of_block).collect::<Vec<_>>().concat()
+    }
+
+    /// The same for some edges; told by this thread alone.
+    pub(super) fn kept_of(&self, src: &[u32], dst: &[u32], weights: &Weights) -> Vec<u32> {
+        self.kept_in(0..src.len(), src, dst, weights)
+    }
+
+    fn kept_in(&self, range: Range<usize>, src: &[u32], dst: &[u32], weights: &Weights) -> Vec<u32> {
+        match (&self.heights, weights.keys(src, self.maximum)) {
+            (Heights::Narrow(heights), AnyKeys::Narrow(keys)) => heights.kept(range, src, dst, keys),
+            (Heights::Wide(heights), AnyKeys::Wide(keys)) => heights.kept(range, src, dst, keys),
             _ => unreachable!("the type of the weights was asked for"),
         }
     }
@@ -106,28 +121,25 @@ impl<K: Key> Rounded<K> {
             *top = sample.get(((step + 1) * sample.len()).div_ceil(count).saturating_sub(1)).copied().unwrap_or(NONE);
         }
         let steps = ranks.par_iter().map(|rank| tops[..count].partition_point(|top| top < rank) as u8).collect();
-        Self { steps, tops: tops.map(key) }
+        Self { steps, tops: Box::new(tops.map(key)) }
     }
 
-    fn kept(&self, src: &[u32], dst: &[u32], keys: Keys<K>) -> Vec<u32> {
+    /// The places of the edges in the range that may be in a forest.
+    fn kept(&self, range: Range<usize>, src: &[u32], dst: &[u32], keys: Keys<K>) -> Vec<u32> {
         // A vertex that came after the forest is in no tree of it.
         let step = |v: u32| self.steps.get(v as usize).copied().unwrap_or(LAST);
-        let blocks = (0..src.len().div_ceil(BLOCK)).into_par_iter();
-        let of_block = |block: usize| {
-            let range = block * BLOCK..src.len().min((block + 1) * BLOCK);
-            let mut places = vec![0; range.len()];
-            let mut count = 0;
-            for e in range {
-                let (key, top) = (keys.at(e), self.tops[step(src[e]).max(step(dst[e])) as usize]);
-                places[count] = e as u32;
-                // The forest's edges came before, so they win a tie. The largest key stands for no height.
-                let is_needless = (key >= top) & (key != K::MAX);
-                count += usize::from(!is_needless & (src[e] != dst[e]));
-            }
-            places.truncate(count);
-            places
-        };
-        blocks.map(of_block).collect::<Vec<_>>().concat()
+        let mut places = vec![0; range.len()];
+        let mut count = 0;
+        for e in range {
+            let (u, v) = (src[e], dst[e]);
+            let (key, top) = (keys.at(e), self.tops[step(u).max(step(v)) as usize]);
+            places[count] = e as u32;
+            // The forest's edges came before, so they win a tie. The largest key stands for no height.
+            let is_needless = (key >= top) & (key != K::MAX);
+            count += usize::from(!is_needless & (u != v));
+        }
+        places.truncate(count);
+        places
     }
 }
 
@@ -302,7 +314,7 @@ mod tests {
                 .collect();
             ends.sort_by_key(|&(v, _)| mix(u64::from(v) << 20));
             let (src, dst) = ends.iter().copied().unzip();
-            let forest = Part { src, dst, weights: Numbers::None };
+            let forest = Part::new(src, dst, Numbers::None);
             let rank = |e: usize| (mix(e as u64) % 1000 + 1) << 32 | e as u64;
             let heights = heights(&forest, n as usize, rank);
             let core: Vec<usize> = (0..n as usize).filter(|&v| heights[v] == CORE).collect();
@@ -347,11 +359,11 @@ mod tests {
                 let first = Graph::from_edges(n as usize, &src[..half], &dst[..half], &weights[..half]).unwrap();
                 let forest = crate::solve(&first, &run).unwrap();
                 let pick = |all: &[u32]| forest.edges().iter().map(|&e| all[e as usize]).collect::<Vec<_>>();
-                let forest = Part { src: pick(&src), dst: pick(&dst), weights: Numbers::U32(pick(&weights)) };
+                let forest = Part::new(pick(&src), pick(&dst), Numbers::U32(pick(&weights)));
                 let filter = Filter::new(&forest, n, maximum);
                 assert!(filter.is_for(Kind::U32) && !filter.is_for(Kind::I32));
                 let rest = |all: &[u32]| all[half..].to_vec();
-                let part = Part { src: rest(&src), dst: rest(&dst), weights: Numbers::U32(rest(&weights)) };
+                let part = Part::new(rest(&src), rest(&dst), Numbers::U32(rest(&weights)));
                 let kept: Vec<u32> = filter.kept(&part);
                 assert!(kept.is_sorted() && kept.len() < half / 4, "{n} {range}: {} of {half}", kept.len());
                 let whole = Graph::from_edges(n as usize, &src, &dst, &weights).unwrap();

@@ -4,6 +4,7 @@
 //! pool and within both, so positions compare as ids do, and any solver breaks ties as the order wants.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -26,10 +27,11 @@ pub(crate) struct Known {
     pub(crate) ids: Vec<u64>,
     /// How many of them are the forest.
     pub(crate) forest: usize,
-    filter: Option<Filter>,
-    /// Edges that the filter has seen, and left.
-    seen: usize,
-    left: usize,
+    /// For the reader, too: what was needless once is so for ever.
+    pub(super) filter: Option<Arc<Filter>>,
+    /// Edges that filters have seen since the last merge, and left.
+    seen: u64,
+    left: u64,
     pub(crate) merges: usize,
     pub(crate) time: Duration,
 }
@@ -78,17 +80,25 @@ impl Known {
     /// Adds the edges of a part to the pool, but those that the filter knows to be needless.
     fn add(&mut self, part: &mut Part, first: u64) {
         part.weights.unify(&mut self.edges.weights);
-        let Some(filter) = self.filter.take().filter(|filter| filter.is_for(self.kind())) else {
+        self.filter = self.filter.take().filter(|filter| filter.is_for(self.kind()));
+        if let Some(places) = part.places() {
+            // They went through a filter on their way.
+            self.count(part.came(), part.len());
+            self.ids.par_extend(places.par_iter().map(|&at| first + at));
+            self.edges.copy_from(part);
+        } else if let Some(filter) = self.filter.clone() {
+            let places = filter.kept(part);
+            self.count(part.came(), places.len());
+            self.ids.par_extend(places.par_iter().map(|&at| first + u64::from(at)));
+            self.edges.copy_some(part, &places);
+        } else {
             self.ids.par_extend(first..first + part.len() as u64);
             self.edges.copy_from(part);
-            return;
-        };
-        let places = filter.kept(part);
-        self.seen += part.len();
-        self.left += places.len();
-        self.ids.par_extend(places.par_iter().map(|&at| first + u64::from(at)));
-        self.edges.copy_some(part, &places);
-        self.filter = Some(filter);
+        }
+    }
+
+    fn count(&mut self, seen: u64, left: usize) {
+        (self.seen, self.left) = (self.seen + seen, self.left + left as u64);
     }
 
     /// Merges the pool into the forest and leaves it empty.
@@ -109,7 +119,7 @@ impl Known {
     fn build_filter(&mut self, vertices: u32, maximum: bool) {
         let was_useless = self.left as f64 > USELESS * self.seen as f64;
         (self.seen, self.left) = (0, 0);
-        self.filter = (!was_useless).then(|| Filter::new(&self.edges, vertices, maximum));
+        self.filter = (!was_useless).then(|| Arc::new(Filter::new(&self.edges, vertices, maximum)));
     }
 }
 

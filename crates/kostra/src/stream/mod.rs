@@ -23,10 +23,12 @@ mod merge;
 mod part;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+pub(crate) use self::filter::Filter;
 pub(crate) use self::memory::Memory;
 use self::memory::Room;
 use self::merge::Step;
@@ -43,6 +45,9 @@ use crate::weight::{Total, Weights};
 
 /// Edges of a batch that are added at a time, so that no part grows far beyond its size.
 const PIECE: usize = 1 << 18;
+
+/// A part that stands for so many edges is taken, even if nearly all were left out: or no checkpoint would get to know of them.
+const MOST: u64 = 1 << 24;
 
 /// The forest of a graph whose edges come in batches.
 ///
@@ -72,6 +77,8 @@ pub struct Stream {
     /// What is known of the edges taken; with the step, while one runs.
     known: Known,
     step: Aside<(Known, Part)>,
+    /// A filter that holds for all edges to come, though it may be older than the last merge.
+    filter: Option<Arc<Filter>>,
     /// The type of the weights.
     kind: Kind,
     /// The part that fills.
@@ -95,6 +102,7 @@ impl Stream {
             is_beyond_floats: false,
             known: Known::default(),
             step,
+            filter: None,
             kind: Kind::None,
             part: Part::default(),
             spare: Part::default(),
@@ -156,7 +164,7 @@ impl Stream {
 
     /// The number of edges so far.
     pub fn edges(&self) -> u64 {
-        self.taken + self.part.len() as u64
+        self.taken + self.part.came()
     }
 
     /// The forest of all edges.
@@ -167,7 +175,7 @@ impl Stream {
         let start = Instant::now();
         known.merge(vertices, &run)?;
         let merging = known.time + start.elapsed();
-        let Known { edges: Part { src, dst, mut weights }, ids, .. } = known;
+        let Known { edges: Part { src, dst, mut weights, .. }, ids, .. } = known;
         weights.promote(self.part.weights.kind());
         let graph = Graph::from_proved_edges(vertices, src.into(), dst.into(), weights.into_weights());
         let positions: Vec<u32> = (0..ids.len() as u32).collect();
@@ -177,7 +185,7 @@ impl Stream {
 
     /// Whether a part is to be taken; `held` is what the caller holds beside it. An error where memory is too little.
     pub(crate) fn is_full(&self, part: &Part, held: u64) -> Result<bool> {
-        Ok(part.len() >= self.room(part, held)?.part)
+        Ok(part.len() >= self.room(part, held)?.part || part.came() >= MOST)
     }
 
     fn room(&self, part: &Part, held: u64) -> Result<Room> {
@@ -190,6 +198,7 @@ impl Stream {
         if let Some(taken) = self.step.wait()? {
             (self.known, self.spare) = taken;
             self.kind = self.known.kind();
+            self.filter = self.known.filter.clone();
         }
         Ok(())
     }
@@ -204,14 +213,14 @@ impl Stream {
 
     /// Starts to take a part and puts an empty one in its place. No step runs.
     pub(crate) fn start(&mut self, part: &mut Part, held: u64) -> Result<()> {
-        if part.len() == 0 {
+        if part.came() == 0 {
             return Ok(());
         }
         self.check_weights(part)?;
         let capacity = self.room(part, held)?.pool;
         let mut next = std::mem::take(&mut self.spare);
         next.clear(part.weights.kind());
-        let edges = part.len() as u64;
+        let edges = part.came();
         let step = Step {
             known: std::mem::take(&mut self.known),
             part: std::mem::replace(part, next),
@@ -244,8 +253,8 @@ impl Stream {
     /// Another stream with the edges of this one, from which both go on.
     pub(crate) fn fork(&mut self) -> Result<Self> {
         self.flush()?;
-        let (run, known, step) = (self.run.clone(), self.known.clone(), self.step.fork());
-        Ok(Self { run, known, step, part: Part::default(), spare: Part::default(), ..*self })
+        let (run, known, step, filter) = (self.run.clone(), self.known.clone(), self.step.fork(), self.filter.clone());
+        Ok(Self { run, known, step, filter, part: Part::default(), spare: Part::default(), ..*self })
     }
 
     /// Takes only a share of the memory that it is allowed: there are other streams.
@@ -270,7 +279,12 @@ impl Stream {
         let State { vertices, taken, weighted, is_beyond_floats, known } = state;
         (self.vertices, self.taken, self.weighted) = (vertices, taken, weighted);
         (self.is_beyond_floats, self.known) = (is_beyond_floats, known.into_owned());
-        self.kind = self.known.kind();
+        (self.kind, self.filter) = (self.known.kind(), None);
+    }
+
+    /// What the reader may leave out of parts before they come here.
+    pub(crate) fn filter(&self) -> Option<Arc<Filter>> {
+        self.filter.clone()
     }
 
     /// Takes all weights for `f64` from the beginning.
@@ -295,7 +309,7 @@ impl Stream {
         if is_float(kind) && self.is_beyond_floats {
             return Err(Error::LateFloats { edge: self.taken });
         }
-        self.is_beyond_floats |= part.weights.is_beyond_floats();
+        self.is_beyond_floats |= part.is_beyond_floats();
         Ok(())
     }
 }

@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::filter::Filter;
 use crate::graph::Graph;
-use crate::numbers::{Kind, Numbers, each_numbers};
+use crate::numbers::{Kind, Numbers, are_beyond_floats, each_numbers};
+use crate::weight::{Weights, each_weights};
 
 /// Edges in the order of their ids.
 #[derive(Clone, Debug, Default)]
@@ -12,12 +14,27 @@ pub(crate) struct Part {
     pub(crate) dst: Vec<u32>,
     /// As many as there are endpoints, or none.
     pub(crate) weights: Numbers,
+    left_out: LeftOut,
+}
+
+/// Edges that a filter left out of a part.
+#[derive(Clone, Debug, Default)]
+struct LeftOut {
+    count: u64,
+    /// Where the edges that are there stand among all that came; empty where none was left out.
+    places: Vec<u64>,
+    /// Whether integers among their weights are no exact floats.
+    is_beyond_floats: bool,
 }
 
 impl Part {
+    pub(crate) fn new(src: Vec<u32>, dst: Vec<u32>, weights: Numbers) -> Self {
+        Self { src, dst, weights, left_out: LeftOut::default() }
+    }
+
     /// A copy of a graph's edges.
     pub(crate) fn of(graph: &Graph) -> Self {
-        Self { src: graph.sources().to_vec(), dst: graph.targets().to_vec(), weights: graph.weights().into() }
+        Self::new(graph.sources().to_vec(), graph.targets().to_vec(), graph.weights().into())
     }
 
     /// The graph of these edges, whose ends are vertices of it.
@@ -25,12 +42,68 @@ impl Part {
         Graph::from_proved_edges(vertices, (&self.src).into(), (&self.dst).into(), self.weights.weights())
     }
 
+    /// The edges that are there.
     pub(crate) fn len(&self) -> usize {
         self.src.len()
     }
 
+    /// The edges that came, whether they are there or were left out.
+    pub(crate) fn came(&self) -> u64 {
+        self.src.len() as u64 + self.left_out.count
+    }
+
+    /// Where the edges that are there stand among those that came, if some were left out.
+    pub(crate) fn places(&self) -> Option<&[u64]> {
+        (self.left_out.count > 0).then_some(&self.left_out.places)
+    }
+
+    /// Whether integers among the weights that came are no exact floats.
+    pub(crate) fn is_beyond_floats(&self) -> bool {
+        self.left_out.is_beyond_floats || self.weights.is_beyond_floats()
+    }
+
+    /// Leaves out what the filter can tell to be needless, on this thread alone. Nothing was left out before.
+    pub(crate) fn sieve(&mut self, filter: &Filter) {
+        let is_even = self.weights.count().is_none_or(|count| count == self.src.len());
+        if !is_even || !filter.is_for(self.weights.kind()) {
+            return;
+        }
+        let kept = filter.kept_of(&self.src, &self.dst, &self.weights.weights());
+        self.left_out = LeftOut::new(self.src.len(), &kept, self.weights.is_beyond_floats());
+        keep_in_place(&mut self.src, &kept);
+        keep_in_place(&mut self.dst, &kept);
+        each_numbers!(&mut self.weights, None => {}, all => keep_in_place(all, &kept));
+    }
+
+    /// Adds the next edges, without those that the filter can tell to be needless, on this thread alone.
+    pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], weights: &Weights, filter: Option<&Filter>) {
+        let Some(filter) = filter.filter(|filter| filter.is_for(weights.into())) else {
+            return self.append(&mut Self::new(src.to_vec(), dst.to_vec(), weights.into()));
+        };
+        let kept = filter.kept_of(src, dst, weights);
+        let pick = |all: &[u32]| kept.iter().map(|&at| all[at as usize]).collect();
+        let some = each_weights!(weights, Unit => Numbers::None, all => {
+            kept.iter().map(|&at| all[at as usize]).collect::<Vec<_>>().into()
+        });
+        let left_out = LeftOut::new(src.len(), &kept, matches!(weights, Weights::I64(all) if are_beyond_floats(all)));
+        self.append(&mut Self { src: pick(src), dst: pick(dst), weights: some, left_out });
+    }
+
     /// Adds the edges of the next part and leaves it empty.
     pub(crate) fn append(&mut self, more: &mut Part) {
+        if self.left_out.count + more.left_out.count > 0 {
+            let came = self.came();
+            if self.left_out.count == 0 {
+                self.left_out.places = (0..came).collect();
+            }
+            match more.places() {
+                Some(places) => self.left_out.places.extend(places.iter().map(|&at| came + at)),
+                None => self.left_out.places.extend(came..came + more.came()),
+            }
+        }
+        self.left_out.count += more.left_out.count;
+        self.left_out.is_beyond_floats |= more.left_out.is_beyond_floats;
+        more.left_out.clear();
         self.src.append(&mut more.src);
         self.dst.append(&mut more.dst);
         self.weights.append(&mut more.weights);
@@ -68,24 +141,13 @@ impl Part {
 
     /// Makes this an empty part with weights of that kind, in the memory that it has.
     pub(crate) fn clear(&mut self, kind: Kind) {
-        self.truncate(0);
+        self.src.clear();
+        self.dst.clear();
+        self.weights.truncate(0);
+        self.left_out.clear();
         if self.weights.kind() != kind {
             self.weights = Numbers::zeros(kind, 0);
         }
-    }
-
-    /// Forgets all but the first `len` edges.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.src.truncate(len);
-        self.dst.truncate(len);
-        self.weights.truncate(len);
-    }
-
-    /// Forgets `count` edges from that place on.
-    pub(crate) fn remove(&mut self, at: usize, count: usize) {
-        self.src.drain(at..at + count);
-        self.dst.drain(at..at + count);
-        each_numbers!(&mut self.weights, None => {}, all => _ = all.drain(at..at + count));
     }
 
     /// The arcs with u <= v from that place on. It waits for no other thread.
@@ -95,8 +157,29 @@ impl Part {
         let weights = each_numbers!(&self.weights, None => Numbers::None, all => {
             wanted.iter().map(|&at| all[at]).collect::<Vec<_>>().into()
         });
-        Self { src: pick(&self.src), dst: pick(&self.dst), weights }
+        Self::new(pick(&self.src), pick(&self.dst), weights)
     }
+}
+
+impl LeftOut {
+    /// What was left out of so many edges, given where the others stand.
+    fn new(came: usize, kept: &[u32], is_beyond_floats: bool) -> Self {
+        let count = (came - kept.len()) as u64;
+        let places = if count == 0 { Vec::new() } else { kept.iter().map(|&at| at.into()).collect() };
+        Self { count, places, is_beyond_floats }
+    }
+
+    /// Nothing, in the memory that it has.
+    fn clear(&mut self) {
+        self.places.clear();
+        (self.count, self.is_beyond_floats) = (0, false);
+    }
+}
+
+/// Keeps only the items at these places, which ascend, on this thread alone.
+fn keep_in_place<T: Copy>(items: &mut Vec<T>, places: &[u32]) {
+    places.iter().enumerate().for_each(|(to, &at)| items[to] = items[at as usize]);
+    items.truncate(places.len());
 }
 
 /// Keeps only the items at these places, in this order.

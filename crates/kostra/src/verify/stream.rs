@@ -247,7 +247,7 @@ impl Known {
             return Ok(known);
         }
         let Self { forest: Part { src, dst, .. }, ids, maximum, .. } = &*known;
-        let forest = Part { src: src.clone(), dst: dst.clone(), weights: wider };
+        let forest = Part::new(src.clone(), dst.clone(), wider);
         Self::new(forest, ids.clone(), *maximum, watch).map(Arc::new)
     }
 
