@@ -325,6 +325,45 @@ fn integers_beyond_floats_are_floats_from_the_beginning_where_one_is() {
     assert_eq!(saving.edges(), [0, 600_000]);
 }
 
+/// Later files have lighter edges, but most of theirs are needless, and left out as they are read.
+#[test]
+fn edges_that_are_left_out_while_they_are_read_keep_the_ids_of_the_others() {
+    let folder = Folder::new();
+    let graph = kostra::generate("er:n=2000,degree=500").unwrap();
+    for rules in [
+        ["uniform:40-90", "uniform:30-80", "uniform:20-70", "uniform:10-60"],
+        ["uniform:-5-90000000000", "uniform:-6-90000000000", "uniform:-7-90000000000", "uniform:-8-90000000000"],
+        ["double", "double", "uniform:0-3", "double"],
+    ] {
+        let files = rules.iter().enumerate().flat_map(|(i, rule)| {
+            let weights = rule.parse::<kostra::WeightRule>().unwrap().weights(&graph).unwrap();
+            let (mut src, mut dst) = (graph.sources().to_vec(), graph.targets().to_vec());
+            // Other edges in every file, some of them loops.
+            src.iter_mut().zip(&dst).for_each(|(u, &v)| *u = (*u * (2 * i as u32 + 1) + v % 3) % 2000);
+            dst.rotate_left(i);
+            let other = Graph::from_edges(graph.vertices(), src, dst, weights).unwrap();
+            ["kostra", "wel"].map(|format| {
+                let path = folder.path(&format!("{i}.{format}"));
+                kostra::write(&other, &path).unwrap();
+                path
+            })
+        });
+        let files: Vec<PathBuf> = files.collect();
+        let mut whole = Stream::new(&Run::default());
+        for file in &files {
+            let graph = kostra::read(file).unwrap();
+            whole.push(graph.sources(), graph.targets(), graph.weights()).unwrap();
+        }
+        let whole = whole.finish().unwrap();
+        assert_eq!(whole.merges().0, 1, "at once");
+        let parts = solve_files(&files, &Run::default(), &options(LITTLE, Ids::Dense)).unwrap();
+        assert!(parts.edges() == whole.edges(), "{rules:?}");
+        assert_eq!((parts.streamed(), parts.weight()), (whole.streamed(), whole.weight()), "{rules:?}");
+        let most = parts.streamed() as usize / (1 << 16);
+        assert!((2..most / 2).contains(&parts.merges().0), "{rules:?}: {} merges", parts.merges().0);
+    }
+}
+
 /// Stops a solve when it has come so far.
 fn stop_after(share: f64) -> Watch {
     let stop = Arc::new(AtomicBool::new(false));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_waste, join};
 use super::rows::{u32_at, u64_at};
@@ -25,8 +25,10 @@ const HEADER: usize = 64;
 const ALIGNMENT: usize = 64;
 /// The checksum is over the checksums of pieces of this size, so that all threads can work on it.
 const PIECE: usize = 1 << 20;
-/// Edges that a thread reads at a time where the file is not mapped: whole pieces of all sections.
+/// Edges that a thread takes at a time where the file is not mapped: whole pieces of all sections.
 const BLOCK: usize = 1 << 18;
+/// Edges of a block that it reads at a time if it can: they fit into a core's own cache.
+const STEP: usize = 1 << 16;
 
 /// What the header says, and where the arrays are.
 struct Layout {
@@ -157,7 +159,7 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     let column = |at, width| source.strand(at).map(|strand| Column::new(strand, width, layout.edges));
     let columns = [column(src, 4)?, column(dst, 4)?, column(weights, layout.weight_size())?];
     let done = taker.resume().map_or(0, |resume| resume.entries);
-    let passed = Passed { columns, layout, done, file };
+    let passed = Passed { columns, layout, is_in_order: size.is_none(), done, file };
     let edges = join(source, &passed, taker.begin(Keep::All)?, taker)?;
     let Passed { columns, layout, file, .. } = passed;
     let sums = columns.each_ref().map(Column::sums);
@@ -177,6 +179,8 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
 struct Passed {
     layout: Layout,
     columns: [Column; 3],
+    /// Whether blocks are read when they are taken.
+    is_in_order: bool,
     /// Edges that were taken before.
     done: u64,
     file: String,
@@ -195,13 +199,17 @@ impl Column {
         Self { strand, width, sums: (0..pieces).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Reads the items of a block whose first edge is this.
-    fn read(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
+    /// Reads the items of the next edges of a block, of which this is the first.
+    fn read(&self, first: u64, bytes: &mut [u8], hash: &mut Xxh3Default) -> Result<()> {
         let at = self.width * first;
         self.strand.read_at(at, bytes)?;
-        for (sum, piece) in self.sums[at as usize / PIECE..].iter().zip(bytes.chunks(PIECE)) {
-            // Relaxed: they are read when the threads have ended.
-            sum.store(xxh3_64(piece), Ordering::Relaxed);
+        for (bytes, at) in bytes.chunks(PIECE).zip((at..).step_by(PIECE)) {
+            if at % PIECE as u64 == 0 {
+                hash.reset();
+            }
+            hash.update(bytes);
+            // Relaxed: sums are read when the threads have ended. The last one of a piece stays.
+            self.sums[at as usize / PIECE].store(hash.digest(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -211,18 +219,24 @@ impl Column {
     }
 }
 
-/// The edges of a block.
+/// Edges of a block: all of them in a file that is read in order, else as many as are read at a time.
 #[derive(Default)]
 struct Block {
     first: u64,
+    count: usize,
     src: Vec<u32>,
     dst: Vec<u32>,
     weights: Numbers,
 }
 
 impl Block {
-    /// The bytes of the three columns.
-    fn bytes(&mut self) -> [&mut [u8]; 3] {
+    /// Makes room for so many edges; gives the bytes of the three columns.
+    fn bytes(&mut self, kind: Kind, count: usize) -> [&mut [u8]; 3] {
+        if self.src.len() != count {
+            self.src.resize(count, 0);
+            self.dst.resize(count, 0);
+            self.weights = Numbers::zeros(kind, count);
+        }
         let weights = each_numbers!(&mut self.weights, None => &mut [], all => bytemuck::cast_slice_mut(all));
         [bytemuck::cast_slice_mut(&mut self.src), bytemuck::cast_slice_mut(&mut self.dst), weights]
     }
@@ -233,44 +247,57 @@ impl Blocks for Passed {
 
     fn next(&self, source: &mut Source, number: u64, block: &mut Block) -> Result<bool> {
         block.first = number * BLOCK as u64;
-        let count = self.layout.edges.saturating_sub(block.first).min(BLOCK as u64) as usize;
-        if count == 0 {
-            return Ok(false);
+        block.count = self.layout.edges.saturating_sub(block.first).min(BLOCK as u64) as usize;
+        source.report(block.first.min(self.layout.edges), self.layout.edges)?;
+        if self.is_in_order {
+            let bytes = block.bytes(self.layout.kind(), block.count);
+            self.columns.iter().zip(bytes).try_for_each(|(column, bytes)| column.strand.read_in_order(bytes))?;
         }
-        if block.src.len() != count {
-            block.src.resize(count, 0);
-            block.dst.resize(count, 0);
-            block.weights = Numbers::zeros(self.layout.kind(), count);
-        }
-        source.report(block.first, self.layout.edges)?;
-        self.columns.iter().zip(block.bytes()).try_for_each(|(column, bytes)| column.strand.read_in_order(bytes))?;
-        Ok(true)
+        Ok(block.count > 0)
     }
 
     fn read(&self, block: &mut Block, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong> {
-        let first = block.first;
-        self.columns.iter().zip(block.bytes()).try_for_each(|(column, bytes)| column.read(first, bytes))?;
-        let Block { src, dst, weights, .. } = &*block;
-        let largest = src.iter().zip(dst).fold(0, |largest, (&u, &v)| largest.max(u).max(v));
-        let (weights, vertices) = (weights.weights(), self.layout.vertices);
-        let wrong = if let Some(at) = weights.first_nan() {
-            Some(Error::Nan { edge: first + at as u64 })
+        let (start, count) = (block.first, block.count);
+        let mut hashes = [(); 3].map(|()| Xxh3Default::new());
+        for at in (0..count).step_by(if self.is_in_order { count } else { STEP }) {
+            let first = start + at as u64;
+            let now = if self.is_in_order { count } else { STEP.min(count - at) };
+            let bytes = block.bytes(self.layout.kind(), now);
+            let columns = self.columns.iter().zip(bytes).zip(&mut hashes);
+            columns.into_iter().try_for_each(|((column, bytes), hash)| column.read(first, bytes, hash))?;
+            let Block { src, dst, weights, .. } = &*block;
+            let weights = weights.weights();
+            let largest = self.check(first, src, dst, &weights)?;
+            part.vertices = part.vertices.max(u64::from(largest) + 1);
+            // Blocks are taken whole.
+            if start >= self.done {
+                part.part.add(src, dst, &weights, filter);
+            }
+        }
+        (part.entries, part.spot.offset) = (count as u64, start + count as u64);
+        Ok(Then::Next)
+    }
+}
+
+impl Passed {
+    /// The largest vertex of these edges, the first of which has that id; an error where it is none of the graph.
+    fn check(&self, first: u64, src: &[u32], dst: &[u32], weights: &Weights) -> Result<u32> {
+        let (largest, vertices) = (src.iter().chain(dst).fold(0, |largest, &v| largest.max(v)), self.layout.vertices);
+        // Not `first_nan`, which waits for other threads.
+        let nan = match weights {
+            Weights::F32(all) => all.iter().position(|w| w.is_nan()),
+            Weights::F64(all) => all.iter().position(|w| w.is_nan()),
+            _ => None,
+        };
+        let wrong = if let Some(at) = nan {
+            Error::Nan { edge: first + at as u64 }
         } else if u64::from(largest) >= vertices {
             let at = src.iter().zip(dst).take_while(|&(&u, &v)| u64::from(u.max(v)) < vertices).count();
-            Some(Error::Vertex { edge: first + at as u64, vertex: src[at].max(dst[at]).into(), vertices })
+            Error::Vertex { edge: first + at as u64, vertex: src[at].max(dst[at]).into(), vertices }
         } else {
-            None
+            return Ok(largest);
         };
-        if let Some(wrong) = wrong {
-            return Err(Error::File { file: self.file.clone(), what: wrong.to_string() }.into());
-        }
-        part.entries = src.len() as u64;
-        (part.vertices, part.spot.offset) = (u64::from(largest) + 1, first + part.entries);
-        // Blocks are taken whole.
-        if first >= self.done {
-            part.part.add(src, dst, &weights, filter);
-        }
-        Ok(Then::Next)
+        Err(Error::File { file: self.file.clone(), what: wrong.to_string() })
     }
 }
 

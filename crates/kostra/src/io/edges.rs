@@ -277,6 +277,7 @@ pub(super) trait Blocks: Sync {
     fn next(&self, source: &mut Source, number: u64, block: &mut Self::Block) -> Result<bool>;
 
     /// Adds the block's edges, without what the filter leaves out, and says where the block ends; while other threads read theirs.
+    /// It waits for none of them: a thread that waits may be given more work, and take a block whose turn comes after this one's.
     fn read(&self, block: &mut Self::Block, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong>;
 
     /// The share of the file that the block is, where it can be told.

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use super::part::Part;
 use crate::numbers::Kind;
-use crate::par::{DROPPED, block, number_trees, pack, shared};
+use crate::par::{DROPPED, block, number_trees, ones, pack, pack_flags, shared};
 use crate::weight::{AnyKeys, Key, Keys, Weights};
 
 /// Edges that a thread looks at in turn.
@@ -61,8 +61,9 @@ enum Heights {
 #[derive(Clone, Debug)]
 struct Rounded<K> {
     steps: Vec<u8>,
-    /// The largest height of each step, ascending.
-    tops: Box<[K; STEPS]>,
+    /// The largest key below the heights of each step, ascending: an edge between vertices up to there is needless above it. The
+    /// forest's edges came before, so they win a tie.
+    limits: Box<[K; STEPS]>,
 }
 
 impl Filter {
@@ -71,7 +72,7 @@ impl Filter {
         let heights = match weights.keys(&forest.src, maximum) {
             AnyKeys::Narrow(keys) => {
                 let ranks = heights(forest, vertices as usize, |e| keys.ranked(e));
-                Heights::Narrow(Rounded::new(&ranks, |rank| (rank >> 32) as u32))
+                Heights::Narrow(Rounded::new(&ranks, |rank| ((rank >> 32) as u32).saturating_sub(1)))
             }
             AnyKeys::Wide(keys) => Heights::Wide(wide_heights(forest, vertices as usize, keys)),
         };
@@ -109,8 +110,8 @@ impl Filter {
 }
 
 impl<K: Key> Rounded<K> {
-    /// Rounds heights that are given as ranks, in whose order the keys are.
-    fn new(ranks: &[u64], key: impl Fn(u64) -> K + Sync) -> Self {
+    /// Rounds heights that are given as ranks; `below` is the largest key below that of a rank.
+    fn new(ranks: &[u64], below: impl Fn(u64) -> K) -> Self {
         let stride = (ranks.len() / SAMPLE).max(1);
         let mut sample: Vec<u64> = ranks.iter().step_by(stride).copied().filter(|&rank| rank != NONE).collect();
         sample.sort_unstable();
@@ -121,24 +122,26 @@ impl<K: Key> Rounded<K> {
             *top = sample.get(((step + 1) * sample.len()).div_ceil(count).saturating_sub(1)).copied().unwrap_or(NONE);
         }
         let steps = ranks.par_iter().map(|rank| tops[..count].partition_point(|top| top < rank) as u8).collect();
-        Self { steps, tops: Box::new(tops.map(key)) }
+        let limits = tops.map(|top| if top == NONE { K::MAX } else { below(top) });
+        Self { steps, limits: Box::new(limits) }
     }
 
     /// The places of the edges in the range that may be in a forest.
     fn kept(&self, range: Range<usize>, src: &[u32], dst: &[u32], keys: Keys<K>) -> Vec<u32> {
         // A vertex that came after the forest is in no tree of it.
         let step = |v: u32| self.steps.get(v as usize).copied().unwrap_or(LAST);
-        let mut places = vec![0; range.len()];
-        let mut count = 0;
-        for e in range {
-            let (u, v) = (src[e], dst[e]);
-            let (key, top) = (keys.at(e), self.tops[step(u).max(step(v)) as usize]);
-            places[count] = e as u32;
-            // The forest's edges came before, so they win a tie. The largest key stands for no height.
-            let is_needless = (key >= top) & (key != K::MAX);
-            count += usize::from(!is_needless & (u != v));
+        let mut places = Vec::new();
+        for start in range.clone().step_by(64) {
+            let end = range.end.min(start + 64);
+            let mut flags = [0; 64];
+            let ends = src[start..end].iter().zip(&dst[start..end]);
+            for ((flag, (&u, &v)), e) in flags.iter_mut().zip(ends).zip(start..) {
+                *flag = u8::from(keys.at(e) <= self.limits[step(u).max(step(v)) as usize]);
+            }
+            // Few are left, so it costs little to look at them one by one.
+            let kept = ones(pack_flags(&flags)).map(|i| start + i).filter(|&e| src[e] != dst[e]);
+            places.extend(kept.map(|e| e as u32));
         }
-        places.truncate(count);
         places
     }
 }
@@ -152,12 +155,11 @@ fn wide_heights(forest: &Part, vertices: usize, keys: Keys<u64>) -> Rounded<u64>
     // Rank 0 is below all edges.
     let put = |(at, &ranked): (usize, &_)| places[u64::edge(ranked) as usize].store(at as u64 + 1, Relaxed);
     order.par_iter().enumerate().for_each(put);
-    let key = |rank| match rank {
+    let below = |rank| match rank {
         CORE => 0,
-        NONE => u64::MAX,
-        rank => keys.at(u64::edge(order[rank as usize - 1]) as usize),
+        rank => keys.at(u64::edge(order[rank as usize - 1]) as usize).saturating_sub(1),
     };
-    Rounded::new(&heights(forest, vertices, |e| ranks[e]), key)
+    Rounded::new(&heights(forest, vertices, |e| ranks[e]), below)
 }
 
 /// The height of the core, below all edges, and that of what is in another tree, above all.

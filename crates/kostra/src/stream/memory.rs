@@ -80,9 +80,9 @@ impl Memory {
             Algorithm::Kruskal | Algorithm::FilterKruskal | Algorithm::Boruvka | Algorithm::Ecl => (48, 20),
             _ => (80, 80),
         };
-        let (edge, with_id) = (8 + weight, 16 + weight);
+        let with_id = 16 + weight;
         let (array, heights) = (8, weight.max(4));
-        (solver_vertex + solver_edge + with_id + array + heights, solver_edge + with_id + 2 * edge / PART_OF_POOL)
+        (solver_vertex + solver_edge + with_id + array + heights, solver_edge + with_id + 2 * with_id / PART_OF_POOL)
     }
 }
 

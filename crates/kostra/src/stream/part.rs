@@ -78,7 +78,10 @@ impl Part {
     /// Adds the next edges, without those that the filter can tell to be needless, on this thread alone.
     pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], weights: &Weights, filter: Option<&Filter>) {
         let Some(filter) = filter.filter(|filter| filter.is_for(weights.into())) else {
-            return self.append(&mut Self::new(src.to_vec(), dst.to_vec(), weights.into()));
+            self.add_places(src.len() as u64, &LeftOut::default());
+            self.src.extend_from_slice(src);
+            self.dst.extend_from_slice(dst);
+            return self.weights.append(&mut weights.into());
         };
         let kept = filter.kept_of(src, dst, weights);
         let pick = |all: &[u32]| kept.iter().map(|&at| all[at as usize]).collect();
@@ -91,22 +94,26 @@ impl Part {
 
     /// Adds the edges of the next part and leaves it empty.
     pub(crate) fn append(&mut self, more: &mut Part) {
-        if self.left_out.count + more.left_out.count > 0 {
-            let came = self.came();
-            if self.left_out.count == 0 {
-                self.left_out.places = (0..came).collect();
-            }
-            match more.places() {
-                Some(places) => self.left_out.places.extend(places.iter().map(|&at| came + at)),
-                None => self.left_out.places.extend(came..came + more.came()),
-            }
-        }
-        self.left_out.count += more.left_out.count;
-        self.left_out.is_beyond_floats |= more.left_out.is_beyond_floats;
+        self.add_places(more.came(), &more.left_out);
         more.left_out.clear();
         self.src.append(&mut more.src);
         self.dst.append(&mut more.dst);
         self.weights.append(&mut more.weights);
+    }
+
+    /// Notes where the next edges stand, of which so many came; they are not there yet.
+    fn add_places(&mut self, more: u64, left_out: &LeftOut) {
+        let came = self.came();
+        if self.left_out.count == 0 && left_out.count > 0 {
+            self.left_out.places.extend(0..came);
+        }
+        if left_out.count > 0 {
+            self.left_out.places.extend(left_out.places.iter().map(|&at| came + at));
+        } else if self.left_out.count > 0 {
+            self.left_out.places.extend(came..came + more);
+        }
+        self.left_out.count += left_out.count;
+        self.left_out.is_beyond_floats |= left_out.is_beyond_floats;
     }
 
     /// Adds copies of the edges of the next part, on all threads. Both have weights of one kind.
@@ -187,4 +194,56 @@ pub(crate) fn keep<T: Copy + Send + Sync>(items: &mut Vec<T>, places: &[u32]) {
     let kept: Vec<T> = places.par_iter().map(|&at| items[at as usize]).collect();
     items.truncate(places.len());
     items.copy_from_slice(&kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix::mix;
+
+    /// However edges come, those that are there know where they stand.
+    #[test]
+    fn places_are_those_among_all_that_came() {
+        let draw = |seed: u64, below: u64| mix(seed) % below;
+        let tree: Vec<u32> = (1..50).collect();
+        let forest = Part::new(vec![0; 49], tree.clone(), Numbers::I64(vec![500; 49]));
+        let filter = Filter::new(&forest, 50, false);
+        let none = Filter::new(&Part::new(vec![0; 49], tree, Numbers::U32(vec![500; 49])), 50, false);
+        for seed in 0..200 {
+            let (mut part, mut came) = (Part::default(), Vec::new());
+            for turn in 0..draw(seed, 6) {
+                let seed = seed << 8 | turn;
+                let edges = (0..draw(seed, 40)).map(|e| {
+                    let e = seed << 8 | e;
+                    (draw(3 * e, 50) as u32, draw(3 * e + 1, 50) as u32, draw(3 * e + 2, 600) as i64 - 50)
+                });
+                let edges: Vec<(u32, u32, i64)> = edges.collect();
+                let is_sieved = draw(seed ^ 1, 3) > 0;
+                came.extend(edges.iter().map(|&(u, v, w)| (!is_sieved || w < 500 && u != v).then_some((u, v, w))));
+                let src: Vec<u32> = edges.iter().map(|edge| edge.0).collect();
+                let dst: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
+                let weights: Vec<i64> = edges.iter().map(|edge| edge.2).collect();
+                if draw(seed ^ 2, 2) == 0 {
+                    // One that is for other weights changes nothing.
+                    part.add(&src, &dst, &Weights::from(&weights), Some(if is_sieved { &filter } else { &none }));
+                } else {
+                    let mut more = Part::new(src, dst, weights.into());
+                    more.sieve(if is_sieved { &filter } else { &none });
+                    part.append(&mut more);
+                    assert_eq!((more.len(), more.came()), (0, 0));
+                }
+            }
+            assert_eq!(part.came(), came.len() as u64);
+            let there = (0u64..).zip(&came).filter_map(|(at, edge)| edge.map(|edge| (at, edge)));
+            let places = part.places().map_or_else(|| (0..part.came()).collect(), <[u64]>::to_vec);
+            let Numbers::I64(weights) = &part.weights else {
+                assert!(came.is_empty() || part.len() == 0);
+                continue;
+            };
+            let edges = part.src.iter().zip(&part.dst).zip(weights).map(|((&u, &v), &w)| (u, v, w));
+            assert!(places.into_iter().zip(edges).eq(there), "{seed}");
+            part.clear(Kind::I64);
+            assert_eq!((part.came(), part.places()), (0, None));
+        }
+    }
 }
