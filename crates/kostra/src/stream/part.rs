@@ -94,6 +94,11 @@ impl Part {
 
     /// Adds the edges of the next part and leaves it empty.
     pub(crate) fn append(&mut self, more: &mut Part) {
+        let is_roomy = self.src.capacity() > 2 * more.src.capacity();
+        if self.came() == 0 && self.weights.kind() == more.weights.kind() && !is_roomy {
+            // They change places, where no room was made for more.
+            return std::mem::swap(self, more);
+        }
         self.add_places(more.came(), &more.left_out);
         more.left_out.clear();
         self.src.append(&mut more.src);
