@@ -258,6 +258,10 @@ impl Blocks for Passed {
 
     fn read(&self, block: &mut Block, part: &mut Edges, filter: Option<&Filter>) -> Result<Then, Wrong> {
         let (start, count) = (block.first, block.count);
+        if start < self.done && self.done < start + count as u64 {
+            let what = "the checkpoint lies inside a block of this file; it is another version's".into();
+            return Err(Error::File { file: self.file.clone(), what }.into());
+        }
         let mut hashes = [(); 3].map(|()| Xxh3Default::new());
         for at in (0..count).step_by(if self.is_in_order { count } else { STEP }) {
             let first = start + at as u64;
@@ -269,7 +273,6 @@ impl Blocks for Passed {
             let weights = weights.weights();
             let largest = self.check(first, src, dst, &weights)?;
             part.vertices = part.vertices.max(u64::from(largest) + 1);
-            // Blocks are taken whole.
             if start >= self.done {
                 part.part.add(src, dst, &weights, filter);
             }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! for every part of the stream, on threads of its own, while the next part fills:
-//!     leave out edges that the forest makes needless         (filter)
+//!     leave out edges that the forest makes needless         (filter; files are read through it before)
 //!     add the others to the pool
 //!     when the pool is full:
 //!         the forest is that of the forest and the pool      (merge)
