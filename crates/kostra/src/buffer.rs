@@ -9,11 +9,16 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
+use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
+/// The pages of most systems. Where theirs are larger, it is no harm.
+const SMALL_PAGE: usize = 4 << 10;
+const HUGE_PAGE: usize = 2 << 20;
+
 /// Bytes from which an array is a map of its own: two huge pages, so that at least one lies whole inside.
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 2 * HUGE_PAGE;
 
 /// Fails when the system will not even promise so much memory. Without the question, the process would be aborted.
 pub(crate) fn check_room(bytes: u64) -> Result<()> {
@@ -52,6 +57,26 @@ impl<T: Pod> Buffer<T> {
         items.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: bytes as u64 })?;
         items.resize(len, T::zeroed());
         Ok(Self(Storage::Vector(items)))
+    }
+
+    /// Takes the memory of the first `len` items now, every huge page on one thread. Where threads write to neighbouring places,
+    /// they would else all clear the page that none of them finds there, and all but one in vain.
+    pub(crate) fn populate(&mut self, len: usize) {
+        if let Storage::Map { bytes, len: all } = &mut self.0 {
+            let bytes = &mut bytes[..len.min(*all) * size_of::<T>()];
+            let touch = |page: &mut [u8]| page.iter_mut().step_by(SMALL_PAGE).for_each(|byte| *byte = 0);
+            bytes.par_chunks_mut(HUGE_PAGE).for_each(touch);
+        }
+    }
+
+    /// So many items of any value: this memory where it is enough, which need not be cleared then, else new.
+    pub(crate) fn again(mut self, len: usize) -> Result<Self> {
+        if self.len() < len {
+            drop(self);
+            return Self::zeroed(len);
+        }
+        self.truncate(len);
+        Ok(self)
     }
 
     /// Keeps the first `len` items. The rest of a map stays reserved, which takes no memory where nothing was written.

@@ -17,7 +17,7 @@ use crate::weight::Total;
 
 /// Where at least one in so many edges is in the forest, marking them in an array of all and collecting the marks is quicker
 /// than sorting their ids: on a grid by 10 %.
-const MARKED: usize = 8;
+pub(crate) const MARKED: usize = 8;
 
 /// Marks edge `e` as one of the forest.
 #[inline(always)]
@@ -43,7 +43,7 @@ impl Forest {
             return Ok(Self::from_sorted(graph, edges.to_vec(), stats));
         }
         if graph.edges() / MARKED <= edges.len() {
-            let mut marks = vec![0u8; graph.edges()];
+            let mut marks = Buffer::zeroed(graph.edges())?;
             let shared_marks = shared(&mut marks);
             edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);

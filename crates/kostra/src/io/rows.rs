@@ -64,6 +64,11 @@ where
     let arcs = rows.targets.len();
     let room = arcs.min(u32::MAX as usize);
     let (mut src, mut dst, mut weights) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?, Buffer::zeroed(room)?);
+    // No fewer are kept, whether the arcs are symmetric or not.
+    let least = room.min(arcs / 2);
+    src.populate(least);
+    dst.populate(least);
+    weights.populate(least);
     let (upper, balance) = keep_upper(rows, (&mut src, &mut dst, &mut weights), watch)?;
     let edges = if balance.is_symmetric() { upper } else { arcs };
     if edges > room {

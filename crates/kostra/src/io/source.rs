@@ -182,6 +182,7 @@ impl Source {
     }
 
     /// The size of the file as it lies there, compressed or not; 0 where it is not known.
+    #[cfg(feature = "parquet")]
     pub(super) fn size(&self) -> u64 {
         self.size.unwrap_or(0)
     }

@@ -76,10 +76,10 @@ impl Cells {
         Ok(Self { cells: Buffer::zeroed(trees * most)?, most, threads, trees, copies: 1 })
     }
 
-    /// Gives back what so many trees and fewer do not need.
-    pub(super) fn shrink(&mut self, trees: usize) -> Result<()> {
-        *self = Self::new(trees, self.most, self.threads)?;
-        Ok(())
+    /// Takes new memory for so many trees and fewer, and hands over the old.
+    pub(super) fn shrink(&mut self, trees: usize) -> Result<Buffer<u64>> {
+        let new = Self::new(trees, self.most, self.threads)?;
+        Ok(std::mem::replace(self, new).cells)
     }
 
     /// Empty cells for so many trees.

@@ -169,11 +169,12 @@ impl List {
         counts: &[usize],
         labels: Option<&[u32]>,
         ballots: Ballots,
+        room: impl FnOnce(usize) -> Result<Buffer<u64>>,
     ) -> Result<Self> {
         let block = contest.block();
         let (src, dst) = (contest.graph.sources(), contest.graph.targets());
         let mut starts = counts.to_vec();
-        let mut words = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
+        let mut words = room(2 * scan(&mut starts))?;
         let list = shared(&mut words);
         let fill = |(number, (&start, selected)): (usize, (&usize, &[u64]))| {
             contest.watch.check()?;

@@ -30,18 +30,20 @@
 //! 4. Each thread has cells of its own where memory allows, merged at the end: no locked instruction, no core that waits for
 //!    another's cache. Elsewhere threads compete by compare-and-swap, but only where they can win.
 //! 5. Nothing that chance decides is a branch: offers, roots and survivors are selected, not jumped to.
-//! 6. Large arrays lie in huge pages.
+//! 6. Large arrays lie in huge pages, and the largest is used twice: clearing fresh pages took a tenth of the time.
 //!
 //! 64-bit keys are shortened to 32 bits for the cells, as numbers with 27 significant bits above the smallest in a sample;
 //! only where two shortened keys are equal are the keys themselves looked at.
 //!
 //! The lightest are those before a sampled place in the order `(weight, edge id)`, so many equal weights are no harm.
 //!
-//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex and 8 more
-//! per vertex for each thread after the first (of no more threads than there are edges per vertex), and 16 per listed edge, of
-//! either key width: those that the first round leaves (0.4-0.7 of all) where edges are few, about 1.8 per vertex elsewhere.
+//! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex (where there
+//! are up to 8 edges per vertex, 16 and one per edge) and 8 more per vertex for each thread after the first (of no more threads than
+//! there are edges per vertex), and 16 per listed edge, of either key width: those that the first round leaves (0.4-0.7 of all)
+//! where edges are few, about 1.8 per vertex elsewhere.
 //! Prefer it, on any graph; `auto` does.
 
+mod chosen;
 mod contest;
 mod equal;
 mod list;
@@ -51,6 +53,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use self::chosen::Chosen;
 use self::contest::{Cells, Contest};
 use self::equal::{are_equal, equal};
 use self::list::{List, Whole, joining, leaving};
@@ -116,9 +119,9 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     } else {
         work.solve_light_first(&mut sample)?;
     }
-    let Work { forest, chosen, stats, cells, parent, .. } = work;
-    drop((cells, parent));
-    Forest::new(graph, &forest[..chosen], stats)
+    let Work { chosen, stats, cells, links, .. } = work;
+    drop((cells, links));
+    chosen.into_forest(graph, stats)
 }
 
 /// The ranks of some edges.
@@ -151,11 +154,11 @@ fn largest(labels: &[u32]) -> Vec<u64> {
 struct Work<'a, K> {
     contest: Contest<'a, K>,
     cells: Cells,
-    /// The tree that a tree joins; itself where it is a root.
-    parent: Buffer<u32>,
-    /// The edges of the forest, the first `chosen` of these.
-    forest: Buffer<u32>,
-    chosen: usize,
+    /// What [`round`](Self::round) links trees by.
+    links: Buffer<u32>,
+    chosen: Chosen,
+    /// How many edges are chosen.
+    joined: usize,
     stats: Option<Stats>,
 }
 
@@ -169,9 +172,9 @@ impl<'a, K: Key> Work<'a, K> {
         Ok(Self {
             cells: Cells::new(n, copies, contest.threads)?,
             contest,
-            parent: Buffer::zeroed(n)?,
-            forest: Buffer::zeroed(n)?,
-            chosen: 0,
+            links: Buffer::zeroed(n)?,
+            chosen: Chosen::new(graph)?,
+            joined: 0,
             stats: run.stats(),
         })
     }
@@ -189,9 +192,11 @@ impl<'a, K: Key> Work<'a, K> {
         let mut selected = Buffer::zeroed(graph.edges().div_ceil(64))?;
         let counts = self.contest.select(&mut selected, joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
-        self.cells.shrink(trees)?;
+        let room = self.cells.shrink(trees)?;
         self.cells.clear(trees);
-        let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
+        let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), |len| {
+            room.again(len)
+        })?;
         self.contract(list, trees)?;
         Ok(())
     }
@@ -206,7 +211,7 @@ impl<'a, K: Key> Work<'a, K> {
         let mut selected = Buffer::zeroed(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
         self.cells.clear(n);
-        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots())?;
+        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots(), Buffer::zeroed)?;
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
         }
@@ -219,7 +224,8 @@ impl<'a, K: Key> Work<'a, K> {
             let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
             let counts = self.contest.select(&mut selected, leaving)?;
             self.cells.clear(trees);
-            let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots())?;
+            let list =
+                List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), Buffer::zeroed)?;
             drop(selected);
             self.contract(list, trees)?;
         }
@@ -232,7 +238,7 @@ impl<'a, K: Key> Work<'a, K> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
         let mut densest = FILTER_LIST_FROM;
         loop {
-            let edges = list.len();
+            let (edges, before) = (list.len(), self.joined);
             self.begin_round(trees, edges)?;
             if edges <= SHORTEST && trees <= 4 * SHORTEST {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
@@ -258,8 +264,9 @@ impl<'a, K: Key> Work<'a, K> {
             };
             list.gather();
             self.cells.clear(left);
-            // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but close.
-            offered = !is_dense(edges, left, densest);
+            // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but no
+            // more than those that are not chosen, and hardly fewer.
+            offered = !is_dense(edges - (self.joined - before), left, densest);
             list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
             maps.push(labels);
             trees = left;
@@ -270,6 +277,6 @@ impl<'a, K: Key> Work<'a, K> {
         if let Some(stats) = &mut self.stats {
             stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
         }
-        self.contest.watch.step("join", self.chosen as u64, self.contest.graph.vertices() as u64)
+        self.contest.watch.step("join", self.joined as u64, self.contest.graph.vertices() as u64)
     }
 }

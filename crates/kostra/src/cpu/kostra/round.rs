@@ -1,5 +1,7 @@
 //! One round: every tree joins another along its best edge.
 
+use std::hint::select_unpredictable;
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
@@ -9,9 +11,13 @@ use super::contest::{AHEAD, EMPTY};
 use super::list::{Edges, List};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::par::{block, prefetch, shared, split};
-use crate::union_find::{UnionFind, root};
+use crate::forest::mark;
+use crate::par::{block, ones, pack_flags, prefetch, shared};
+use crate::union_find::UnionFind;
 use crate::weight::Key;
+
+/// The link of a tree to which nothing was offered.
+const NOBODY: u32 = u32::MAX;
 
 impl<K: Key> Work<'_, K> {
     /// Joins every tree along its best edge. Returns the new tree of each and how many new trees there are; a tree to
@@ -22,85 +28,23 @@ impl<K: Key> Work<'_, K> {
         trees: usize,
         complete: &mut usize,
     ) -> Result<(Buffer<u32>, usize)> {
-        let block = block(trees);
         let mut labels = Buffer::<u32>::zeroed(trees)?;
-        let best: &[u64] = self.cells.merge(&self.contest, |at| edges.id(at as usize));
-        let parent = shared(&mut self.parent[..trees]);
-        let numbers = shared(&mut labels);
-        let hook = |first: usize| {
-            let last = trees.min(first + block);
-            let (mut roots, mut done) = (0, 0);
-            for c in first..last {
-                if let Some(&cell) = best.get(c + AHEAD) {
-                    edges.prefetch(cell as u32 as usize);
-                }
-                if c + AHEAD / 2 < last {
-                    let cell = best[c + AHEAD / 2];
-                    if cell != EMPTY {
-                        let (u, v) = edges.ends(cell as u32 as usize);
-                        prefetch(best, (u ^ v) as usize ^ (c + AHEAD / 2));
-                    }
-                }
-                let cell = best[c];
-                if cell == EMPTY {
-                    parent[c].store(c as u32, Relaxed);
-                    done += 1;
-                    continue;
-                }
-                let at = cell as u32 as usize;
-                let (u, v) = edges.ends(at);
-                let other = u ^ v ^ c as u32;
-                // Of two trees that chose the same edge, the first stays root. There is no longer cycle: along one the
-                // chosen edges would have to get smaller all the way round. No branch: nobody could predict it.
-                let stays = (c < other as usize) & (best[other as usize] == cell);
-                parent[c].store(if stays { c as u32 } else { other }, Relaxed);
-                // Until the trees are numbered.
-                numbers[c].store(edges.id(at), Relaxed);
-                roots += usize::from(stays);
-            }
-            (roots, done)
-        };
-        let firsts: Vec<usize> = (0..trees).step_by(block).collect();
-        let counts: Vec<(usize, usize)> = firsts.par_iter().map(|&first| hook(first)).collect();
-        let (mut live, mut done) = (0, *complete);
-        let (mut lengths, mut starts) = (Vec::with_capacity(counts.len()), Vec::with_capacity(counts.len()));
-        for (&first, (roots, complete)) in firsts.iter().zip(counts) {
-            starts.push((live, done));
-            (live, done) = (live + roots, done + complete);
-            lengths.push(trees.min(first + block) - first - roots - complete);
-        }
-        let joined = trees - live - (done - *complete);
-        *complete = done;
+        let best = self.cells.merge(&self.contest, |at| edges.id(at as usize));
+        let links = &mut self.links[..trees];
+        link(best, edges, links, self.chosen.marks(), &mut labels);
+        let (roots, counts) = find_roots(links);
 
-        let forest = split(&mut self.forest[self.chosen..self.chosen + joined], &lengths);
-        self.chosen += joined;
-        firsts.par_iter().zip(starts).zip(forest).for_each(|((&first, (live, done)), forest)| {
-            let (mut live, mut done, mut next) = (live as u32, done as u32, 0);
-            for c in first..trees.min(first + block) {
-                let root = parent[c].load(Relaxed) == c as u32;
-                // Where a tree is no root, its edge is chosen; else the next such tree puts its own here.
-                if let Some(place) = forest.get_mut(next) {
-                    *place = numbers[c].load(Relaxed);
-                    next += usize::from(!root);
-                }
-                // What others than roots get is overwritten below.
-                let complete = best[c] == EMPTY;
-                numbers[c].store(if complete { !done } else { live }, Relaxed);
-                done += u32::from(complete);
-                live += u32::from(root & !complete);
-            }
-        });
-        firsts.par_iter().for_each(|&first| {
-            for c in first..trees.min(first + block) {
-                if let Some(ahead) = parent.get(c + AHEAD) {
-                    prefetch(parent, ahead.load(Relaxed) as usize);
-                }
-                let root = root(parent, c as u32);
-                if root as usize != c {
-                    numbers[c].store(numbers[root as usize].load(Relaxed), Relaxed);
-                }
-            }
-        });
+        let (mut live, mut done) = (0, *complete);
+        let (mut joined, mut starts) = (Vec::with_capacity(counts.len()), Vec::with_capacity(counts.len()));
+        for (roots, complete, others) in counts {
+            starts.push((live as u32, done as u32));
+            joined.push(others);
+            (live, done) = (live + roots, done + complete);
+        }
+        *complete = done;
+        self.joined += joined.iter().sum::<usize>();
+        number(links, &roots, starts, &labels, self.chosen.room(&joined));
+        label(links, &roots, &mut labels);
         Ok((labels, live))
     }
 
@@ -114,8 +58,8 @@ impl<K: Key> Work<'_, K> {
         let mut left = trees;
         for (ranked, u, v) in rest {
             if sets.union(u, v) {
-                self.forest[self.chosen] = K::edge(ranked);
-                self.chosen += 1;
+                self.chosen.add(K::edge(ranked));
+                self.joined += 1;
                 left -= 1;
             }
         }
@@ -125,6 +69,112 @@ impl<K: Key> Work<'_, K> {
         }
         Ok((labels, left))
     }
+}
+
+/// How many trees one task takes: whole words of a bit set.
+fn block_of(trees: usize) -> usize {
+    block(trees).next_multiple_of(64)
+}
+
+/// Links every tree to the one at the other end of its best edge. That edge is marked or, where there are no marks, its id
+/// is kept.
+fn link(best: &[u64], edges: &impl Edges, links: &mut [u32], marks: Option<&[AtomicU8]>, ids: &mut [u32]) {
+    let block = block_of(links.len());
+    links.par_chunks_mut(block).zip(ids.par_chunks_mut(block)).enumerate().for_each(|(number, (links, ids))| {
+        for (c, (link, id)) in (number * block..).zip(links.iter_mut().zip(ids)) {
+            if let Some(&cell) = best.get(c + AHEAD) {
+                edges.prefetch(cell as u32 as usize);
+            }
+            let cell = best[c];
+            if cell == EMPTY {
+                *link = NOBODY;
+                continue;
+            }
+            let at = cell as u32 as usize;
+            let (u, v) = edges.ends(at);
+            *link = u ^ v ^ c as u32;
+            match marks {
+                Some(marks) => mark(marks, edges.id(at)),
+                None => *id = edges.id(at),
+            }
+        }
+    });
+}
+
+/// A bit for every root; and the live roots, the complete trees and the others of every block.
+///
+/// Of two trees that are linked to each other, the first stays root. They have chosen the same edge, and there is no longer
+/// cycle: along one the chosen edges would have to get smaller all the way round.
+fn find_roots(links: &[u32]) -> (Vec<u64>, Vec<(usize, usize, usize)>) {
+    let (trees, block) = (links.len(), block_of(links.len()));
+    let mut roots = vec![0u64; trees.div_ceil(64)];
+    let find = |(number, words): (usize, &mut [u64])| {
+        let (mut all, mut complete) = (0, 0);
+        for (word, first) in words.iter_mut().zip((number * block..).step_by(64)) {
+            let mut flags = [0; 64];
+            for (flag, c) in flags.iter_mut().zip(first..trees) {
+                if let Some(&ahead) = links.get(c + AHEAD) {
+                    prefetch(links, ahead as usize);
+                }
+                let link = links[c] as usize;
+                let stays = links.get(link).map(|&back| (back as usize == c) & (c < link));
+                complete += usize::from(stays.is_none());
+                *flag = u8::from(stays.unwrap_or(true));
+            }
+            *word = pack_flags(&flags);
+            all += word.count_ones() as usize;
+        }
+        (all - complete, complete, block.min(trees - number * block) - all)
+    };
+    let counts = roots.par_chunks_mut(block / 64).enumerate().map(find).collect();
+    (roots, counts)
+}
+
+/// Puts the numbers of roots in the place of their links, from where every block starts: live ones up, complete ones from the
+/// top down. Edges of others that have room in the forest go there.
+fn number(links: &mut [u32], roots: &[u64], starts: Vec<(u32, u32)>, ids: &[u32], forest: Vec<&mut [u32]>) {
+    let block = block_of(links.len());
+    let blocks = links.par_chunks_mut(block).zip(roots.par_chunks(block / 64)).zip(ids.par_chunks(block));
+    blocks.zip(starts).zip(forest).for_each(|((((links, roots), ids), (mut live, mut done)), forest)| {
+        let mut forest = forest.iter_mut();
+        for ((links, ids), &word) in links.chunks_mut(64).zip(ids.chunks(64)).zip(roots) {
+            for root in ones(word) {
+                let complete = links[root] == NOBODY;
+                links[root] = if complete { !done } else { live };
+                done += u32::from(complete);
+                live += u32::from(!complete);
+            }
+            // `forest` stands second: the end of a word must not take a place in it.
+            let others = !word & !0 >> (64 - ids.len());
+            ones(others).zip(&mut forest).for_each(|(c, place)| *place = ids[c]);
+        }
+    });
+}
+
+/// The number of every tree's root, which is where its links lead.
+fn label(links: &mut [u32], roots: &[u64], labels: &mut [u32]) {
+    let (block, links) = (block_of(links.len()), shared(links));
+    let is_root = |v: u32| roots[v as usize / 64] >> (v % 64) & 1 == 1;
+    let link = |v: u32| links[v as usize].load(Relaxed);
+    let up = |v: u32| select_unpredictable(is_root(v), v, link(v));
+    labels.par_chunks_mut(block).enumerate().for_each(|(number, labels)| {
+        for (c, label) in (number * block..).zip(labels) {
+            if let Some(ahead) = links.get(c + AHEAD) {
+                prefetch(links, ahead.load(Relaxed) as usize);
+            }
+            if let Some(ahead) = links.get(c + AHEAD / 2).and_then(|near| links.get(near.load(Relaxed) as usize)) {
+                prefetch(links, ahead.load(Relaxed) as usize);
+            }
+            // Most paths are no longer: the loop is seldom entered. With more steps ahead of it roads took longer.
+            let mut root = up(up(c as u32));
+            while !is_root(root) {
+                root = link(root);
+            }
+            *label = link(root);
+            // Paths through this tree become shorter. Other threads find the old link or the new, and both lead to the root.
+            links[c].store(select_unpredictable(root == c as u32, *label, root), Relaxed);
+        }
+    });
 }
 
 /// From the maps of all rounds, of which there is one at least, the complete tree in which each tree of the first round ends,
