@@ -24,10 +24,30 @@ template <typename K> __device__ void gather_keys(const K *keys, const u32 *edge
     for (u64 a = (u64)blockIdx.x * blockDim.x + threadIdx.x; a < arcs; a += step) arc_keys[a] = keys[edges[a]];
 }
 
+// The sum of the keys of some edges: of their lower and of their upper 32 bits, so that neither can overflow.
+template <typename K> __device__ void sum_keys(const K *keys, const u32 *edges, u64 count, u64 *sums) {
+    u64 step = (u64)gridDim.x * blockDim.x, lower = 0, upper = 0;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        u64 key = keys[edges[i]];
+        lower += low(key);
+        upper += high(key);
+    }
+    for (u32 lanes = WARP / 2; lanes; lanes /= 2) {
+        lower += __shfl_down_sync(ALL, lower, lanes);
+        upper += __shfl_down_sync(ALL, upper, lanes);
+    }
+    if (threadIdx.x % WARP) return;
+    atomicAdd(&sums[0], lower);
+    if (upper) atomicAdd(&sums[1], upper);
+}
+
 #define KERNELS(K)                                                                                                     \
     extern "C" __global__ void make_keys_##K(K *keys, Map<K> map, u64 from, u64 to) { make_keys(keys, map, from, to); } \
     extern "C" __global__ void gather_keys_##K(const K *keys, const u32 *edges, K *arc_keys, u64 arcs) {               \
         gather_keys(keys, edges, arc_keys, arcs);                                                                      \
+    }                                                                                                                  \
+    extern "C" __global__ void sum_keys_##K(const K *keys, const u32 *edges, u64 count, u64 *sums) {                   \
+        sum_keys(keys, edges, count, sums);                                                                            \
     }
 KERNELS(u32)
 KERNELS(u64)

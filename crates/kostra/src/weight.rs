@@ -138,6 +138,21 @@ impl Weights<'_> {
         }
     }
 
+    /// The sum of the weights of so many edges, of whose keys (for minimum forests) this is the sum; `None` for floats, whose keys
+    /// do not add up.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn total_of_keys(&self, sum: u128, edges: usize) -> Option<Total> {
+        let zero = match self {
+            Weights::Unit => return Some(Total::Integer(edges as i128)),
+            Weights::U32(_) => 0,
+            Weights::I32(_) => Map::<u32>::SIGN.into(),
+            Weights::I64(_) => Map::<u64>::SIGN.into(),
+            Weights::F32(_) | Weights::F64(_) => return None,
+        };
+        // Of no more than 2^32 keys of 64 bits.
+        Some(Total::Integer(sum as i128 - edges as i128 * zero))
+    }
+
     /// The first edge whose weight is NaN.
     pub(crate) fn first_nan(&self) -> Option<usize> {
         match self {
@@ -399,6 +414,22 @@ mod tests {
             AnyKeys::Narrow(keys) => (0..weights.count().unwrap_or(4)).map(|e| keys.at(e).into()).collect(),
             AnyKeys::Wide(keys) => (0..weights.count().unwrap_or(4)).map(|e| keys.at(e)).collect(),
         }
+    }
+
+    #[test]
+    #[cfg(feature = "cuda")]
+    fn keys_add_up_to_the_weights() {
+        let all: [Weights; 4] = [
+            (&[0, 1, 1 << 31, u32::MAX]).into(),
+            (&[i32::MIN, -1, 5, i32::MAX]).into(),
+            (&[i64::MIN, -1, 5, i64::MIN]).into(),
+            Weights::Unit,
+        ];
+        for weights in all {
+            let sum = keys_of(&weights, false).into_iter().map(u128::from).sum();
+            assert_eq!(weights.total_of_keys(sum, 4), Some(weights.total(&[0, 1, 2, 3])), "{weights:?}");
+        }
+        assert_eq!(Weights::from(&[0.5f32]).total_of_keys(7, 1), None);
     }
 
     fn assert_ascending(weights: Weights) {

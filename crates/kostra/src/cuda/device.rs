@@ -11,6 +11,7 @@ use super::gpu::{Gpu, Module, launch};
 use super::kostra::check_vertices;
 use super::resident::{DeviceKey, Edges, Map, SAMPLES, Solved, Solver, address, collect};
 use crate::array::Array;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -180,10 +181,10 @@ impl DeviceGraph {
         }
     }
 
-    fn fetch<K>(&self, edges: &Edges<K>, solved: Option<Solved>) -> Result<Found> {
+    fn fetch<K: DeviceKey>(&self, edges: &Edges<K>, solved: Option<Solved>) -> Result<Found> {
         let (gpu, n) = (&self.gpu, self.vertices);
         let ids = match &solved {
-            Some(solved) => collect(gpu, solved, self.edges)?.to_vec(),
+            Some(solved) => collect(gpu, solved, edges, Buffer::zeroed(0)?)?.edges.to_vec(),
             None => Vec::new(),
         };
         let [src, dst] = [&edges.src, &edges.dst].map(|ends| gather::<u32>(gpu, address(gpu, ends), &ids));
@@ -318,6 +319,9 @@ fn gather<K: DeviceKey>(gpu: &Gpu, from: sys::CUdeviceptr, edges: &[u32]) -> Res
     let kernel = format!("gather_keys_{}", K::SUFFIX);
     launch!(gpu, Module::Graph, &kernel, gpu.over(edges.len()), &from, &ids, &items, &count);
     let mut host = vec![K::zeroed(); edges.len()];
-    gpu.with_pipe(|pipe| pipe.receive(address(gpu, &items), &mut host))?;
+    gpu.with_pipe(|pipe| {
+        pipe.wait()?;
+        pipe.receive(address(gpu, &items), &mut host)
+    })?;
     Ok(host)
 }

@@ -34,8 +34,8 @@ use bytemuck::Zeroable;
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::gpu::{Gpu, launch, launch_together};
-use super::resident::{DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
-use crate::array::Array;
+use super::resident::{Collected, DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -232,24 +232,22 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
             look_up_edges(gpu, &graph, scratch)?;
         }
     }
-    finish(gpu, &graph, scratch, run)
+    launch_rest(gpu, &graph, scratch)?;
+    settle(gpu, scratch, run)
 }
-
-/// The ids of a forest's edges, and what was counted.
-type Found = (Array<'static, u32>, Option<Stats>);
 
 /// The forest of a graph in the host's memory.
 pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
     check_size(graph)?;
     let limit = memory_limit(gpu, run)?;
-    let (edges, stats) = if graph.edges() == 0 {
-        (Vec::new().into(), run.stats())
+    if graph.edges() == 0 {
+        Ok(Forest::from_sorted(graph, Vec::new(), run.stats()))
     } else if bytes_for(graph, graph.edges()) <= limit {
-        whole(gpu, graph, run)?
+        let (collected, stats) = whole(gpu, graph, run)?;
+        Ok(collected.into_forest(graph, stats))
     } else {
-        parts(gpu, graph, run, limit)?
-    };
-    Ok(Forest::from_sorted(graph, edges, stats))
+        parts(gpu, graph, run, limit)
+    }
 }
 
 /// The kernels mark roots with the highest bit of a vertex.
@@ -289,7 +287,7 @@ fn bytes_for(graph: &Graph, m: usize) -> u64 {
 
 /// The forest of a union is the forest of the union of the forests. So each part of the edges is solved together with the
 /// forest of the parts before it. The forest's edges come first, so new ids are in the order of the old ones.
-fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<Found> {
+fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<Forest> {
     let m = graph.edges();
     let kept = graph.vertices().saturating_sub(1).min(m);
     let needed = bytes_for(graph, kept);
@@ -310,16 +308,16 @@ fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<Found> {
     for from in (0..m).step_by(part) {
         ids.extend((from..m.min(from + part)).map(|e| e as u32));
         let (chosen, counted) = whole(gpu, &graph.with_edges(&ids), run)?;
-        ids = chosen.iter().map(|&e| ids[e as usize]).collect();
+        ids = chosen.edges.iter().map(|&e| ids[e as usize]).collect();
         stats = counted;
     }
     if let Some(stats) = &mut stats {
         stats.facts.push(("parts", m.div_ceil(part) as f64));
     }
-    Ok((ids.into(), stats))
+    Ok(Forest::from_sorted(graph, ids, stats))
 }
 
-fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Found> {
+fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Collected, Option<Stats>)> {
     match graph.keys(false) {
         AnyKeys::Narrow(keys) => send_and_solve(gpu, graph, keys, run),
         AnyKeys::Wide(keys) => send_and_solve(gpu, graph, keys, run),
@@ -327,7 +325,12 @@ fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Found> {
 }
 
 /// Sends the edges part by part; each offers itself to its ends while the next are on their way.
-fn send_and_solve<K: DeviceKey>(gpu: &Gpu, graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Found> {
+fn send_and_solve<K: DeviceKey>(
+    gpu: &Gpu,
+    graph: &Graph,
+    keys: Keys<K>,
+    run: &Run,
+) -> Result<(Collected, Option<Stats>)> {
     let edges = Edges::room(gpu, graph, keys)?;
     let scratch = Scratch::new(gpu, edges.n, edges.m)?;
     clear_cells(gpu, &scratch, edges.n)?;
@@ -338,8 +341,13 @@ fn send_and_solve<K: DeviceKey>(gpu: &Gpu, graph: &Graph, keys: Keys<K>, run: &R
     })?;
     launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
     look_up_edges(gpu, &argument, &scratch)?;
-    let solved = finish(gpu, &argument, &scratch, run)?;
-    Ok((collect(gpu, &solved, graph.edges())?.into(), solved.stats))
+    launch_rest(gpu, &argument, &scratch)?;
+    // While the GPU is at work. Few forests are much smaller.
+    let most = graph.vertices().min(graph.edges());
+    let mut room = Buffer::zeroed(most)?;
+    room.populate(most);
+    let solved = settle(gpu, &scratch, run)?;
+    Ok((collect(gpu, &solved, &edges, room)?, solved.stats))
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {
@@ -382,8 +390,8 @@ fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Sc
     Ok(())
 }
 
-/// All that follows when every vertex has its smallest edge; waits until it is done.
-fn finish<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>, run: &Run) -> Result<Solved> {
+/// All that follows when every vertex has its smallest edge.
+fn launch_rest<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
     let (work, Shapes { join, build, rounds, label, .. }) = (&scratch.work, &scratch.shapes);
     let filtered = u32::from(work.factor > 0.0);
     let (light, heavy) = (1u32, 0u32);
@@ -395,7 +403,12 @@ fn finish<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K
         launch!(gpu, K::KOSTRA, "build", *build, graph, work, &heavy);
         launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &heavy, &heavy);
     }
-    let mut stats = run.stats();
+    Ok(())
+}
+
+/// Waits until all is done.
+fn settle<K>(gpu: &Gpu, scratch: &Scratch<K>, run: &Run) -> Result<Solved> {
+    let (work, mut stats) = (&scratch.work, run.stats());
     if let Some(stats) = &mut stats {
         let mut state = [State::zeroed()];
         // SAFETY: the kernels' state begins with these fields, in the scratch memory.

@@ -84,9 +84,8 @@ impl Pipe {
         Ok(self.stream.join(&self.compute)?)
     }
 
-    /// Copies from the GPU's memory at `from`, after what was launched so far.
+    /// Copies from the GPU's memory at `from`, after what was launched before the last [`wait`](Self::wait).
     pub(super) fn receive<T: bytemuck::Pod>(&mut self, from: sys::CUdeviceptr, items: &mut [T]) -> Result<()> {
-        self.wait()?;
         let stream = self.stream.clone();
         let bytes = bytemuck::cast_slice_mut::<T, u8>(items);
         let mut parts: Vec<&mut [u8]> = bytes.chunks_mut(BUFFER).collect();

@@ -286,11 +286,14 @@ impl<'g> Resident<'g> {
 
     /// The forest that was found last; of no edges before the first.
     pub fn download(&self) -> Result<Forest> {
-        let edges = match &self.solved {
-            Some(solved) => collect(&self.gpu, solved, self.graph.edges())?,
-            None => Buffer::zeroed(0)?,
+        let collected = match &self.solved {
+            Some(solved) => match &self.any {
+                Any::Narrow(solver) => collect(&self.gpu, solved, &solver.edges, Buffer::zeroed(0)?)?,
+                Any::Wide(solver) => collect(&self.gpu, solved, &solver.edges, Buffer::zeroed(0)?)?,
+            },
+            None => Collected { edges: Buffer::zeroed(0)?, keys: 0 },
         };
-        Ok(Forest::from_sorted(self.graph, edges, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
+        Ok(collected.into_forest(self.graph, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
     }
 }
 
@@ -319,9 +322,31 @@ impl<K: DeviceKey> Solver<K> {
     }
 }
 
-/// The ids of the chosen edges, ascending, from the GPU.
-pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize) -> Result<Buffer<u32>> {
-    let words = m.div_ceil(32) as u64;
+/// The chosen edges, from the GPU.
+pub(super) struct Collected {
+    /// Their ids, ascending.
+    pub(super) edges: Buffer<u32>,
+    /// The sum of their keys.
+    keys: u128,
+}
+
+impl Collected {
+    pub(super) fn into_forest(self, graph: &Graph, stats: Option<Stats>) -> Forest {
+        match graph.weights().total_of_keys(self.keys, self.edges.len()) {
+            Some(weight) => Forest::from_parts(graph.vertices(), self.edges.into(), weight, stats),
+            None => Forest::from_sorted(graph, self.edges, stats),
+        }
+    }
+}
+
+/// Fetches the chosen ones of these edges to `room`, or other memory where that is too little or far too much.
+pub(super) fn collect<K: DeviceKey>(
+    gpu: &Gpu,
+    solved: &Solved,
+    edges: &Edges<K>,
+    room: Buffer<u32>,
+) -> Result<Collected> {
+    let words = u64::from(edges.m.div_ceil(32));
     let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
     let slots = match solved.slots {
         Slots::Count(slots) => slots,
@@ -345,7 +370,17 @@ pub(super) fn collect(gpu: &Gpu, solved: &Solved, m: usize) -> Result<Buffer<u32
     let count = host_counts.iter().map(|&count| count as usize).sum();
     let ids = gpu.room::<u32>(count)?;
     launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
-    let mut edges = Buffer::zeroed(count)?;
-    gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut edges))?;
-    Ok(edges)
+    // Fetched while the keys are added up.
+    gpu.with_pipe(|pipe| pipe.wait())?;
+    let (sums, sum_keys, items) = (gpu.stream.alloc_zeros::<u64>(2)?, format!("sum_keys_{}", K::SUFFIX), count as u64);
+    launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
+    let fits = (count..=2 * count).contains(&room.len());
+    let mut fetched = if fits { room.again(count)? } else { Buffer::zeroed(count)? };
+    if !fits {
+        fetched.populate(count);
+    }
+    gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut fetched))?;
+    let sums = gpu.stream.clone_dtoh(&sums)?;
+    gpu.stream.synchronize()?;
+    Ok(Collected { edges: fetched, keys: (u128::from(sums[1]) << 32) + u128::from(sums[0]) })
 }
