@@ -335,8 +335,10 @@ fn send_and_solve<K: DeviceKey>(
     let scratch = Scratch::new(gpu, edges.n, edges.m)?;
     clear_cells(gpu, &scratch, edges.n)?;
     let argument = GraphArgument::new(gpu, &edges, None, run);
+    let mut sent = 0;
     edges.send(gpu, graph, keys, PART, |from, to| {
-        run.watch().step("upload", to, graph.edges() as u64)?;
+        sent += to - from;
+        run.watch().step("upload", sent, graph.edges() as u64)?;
         offer_edges(gpu, &argument, &scratch, from, to)
     })?;
     launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);

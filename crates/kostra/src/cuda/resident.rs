@@ -7,6 +7,7 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZero
 
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
+use super::pipe::Load;
 use super::{ecl, kostra, pma, strut, uminho, vineet};
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -93,28 +94,36 @@ impl<K: DeviceKey> Edges<K> {
         graph: &Graph,
         keys: Keys<K>,
         part: usize,
-        mut sent: impl FnMut(u64, u64) -> Result<()>,
+        mut sent: impl FnMut(u64, u64) -> Result<()> + Send,
     ) -> Result<()> {
         let (bits, map) = keys.parts();
         let (map, make_keys) = (Map(map), format!("make_keys_{}", K::SUFFIX));
         let m = graph.edges();
+        let is_unit = graph.weights().is_unit();
+        let parts: Vec<Vec<Load>> = (0..m)
+            .step_by(part)
+            .map(|from| {
+                let (edges, at) = (from..m.min(from + part), from as u64);
+                let mut loads = vec![
+                    Load::new(&graph.sources()[edges.clone()], address(gpu, &self.src) + 4 * at),
+                    Load::new(&graph.targets()[edges.clone()], address(gpu, &self.dst) + 4 * at),
+                ];
+                if !is_unit {
+                    loads.push(Load::new(&bits[edges], address(gpu, &self.keys) + size_of::<K>() as u64 * at));
+                }
+                loads
+            })
+            .collect();
         gpu.with_pipe(|pipe| {
             pipe.wait()?;
-            for from in (0..m).step_by(part) {
-                let to = m.min(from + part);
-                pipe.send(&graph.sources()[from..to], address(gpu, &self.src) + 4 * from as u64)?;
-                pipe.send(&graph.targets()[from..to], address(gpu, &self.dst) + 4 * from as u64)?;
-                let (from_64, to_64) = (from as u64, to as u64);
-                if graph.weights().is_unit() {
-                    pipe.join()?;
-                } else {
-                    pipe.send(&bits[from..to], address(gpu, &self.keys) + (size_of::<K>() * from) as u64)?;
-                    pipe.join()?;
-                    launch!(gpu, Module::Graph, &make_keys, gpu.over(to - from), &self.keys, &map, &from_64, &to_64);
+            pipe.send(&parts, |number| {
+                let (from, to) = ((number * part) as u64, m.min((number + 1) * part) as u64);
+                if !is_unit {
+                    let shape = gpu.over((to - from) as usize);
+                    launch!(gpu, Module::Graph, &make_keys, shape, &self.keys, &map, &from, &to);
                 }
-                sent(from_64, to_64)?;
-            }
-            Ok(())
+                sent(from, to)
+            })
         })
     }
 }
@@ -150,10 +159,12 @@ impl<K: DeviceKey> Rows<K> {
         };
         gpu.with_pipe(|pipe| {
             pipe.wait()?;
-            pipe.send(&offsets, address(gpu, &rows.rows))?;
-            pipe.send(csr.neighbours(), address(gpu, &rows.neighbours))?;
-            pipe.send(csr.edges(), address(gpu, &rows.edges))?;
-            pipe.join()
+            let loads = vec![
+                Load::new(&offsets, address(gpu, &rows.rows)),
+                Load::new(csr.neighbours(), address(gpu, &rows.neighbours)),
+                Load::new(csr.edges(), address(gpu, &rows.edges)),
+            ];
+            pipe.send(&[loads], |_| Ok(()))
         })?;
         let (count, gather_keys) = (arcs as u64, format!("gather_keys_{}", K::SUFFIX));
         launch!(gpu, Module::Graph, &gather_keys, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count);
@@ -370,16 +381,18 @@ pub(super) fn collect<K: DeviceKey>(
     let count = host_counts.iter().map(|&count| count as usize).sum();
     let ids = gpu.room::<u32>(count)?;
     launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
-    // Fetched while the keys are added up.
-    gpu.with_pipe(|pipe| pipe.wait())?;
     let (sums, sum_keys, items) = (gpu.stream.alloc_zeros::<u64>(2)?, format!("sum_keys_{}", K::SUFFIX), count as u64);
-    launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
     let fits = (count..=2 * count).contains(&room.len());
     let mut fetched = if fits { room.again(count)? } else { Buffer::zeroed(count)? };
     if !fits {
         fetched.populate(count);
     }
-    gpu.with_pipe(|pipe| pipe.receive(address(gpu, &ids), &mut fetched))?;
+    gpu.with_pipe(|pipe| {
+        pipe.wait()?;
+        // The keys are added up while the ids are on their way.
+        launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
+        pipe.receive(address(gpu, &ids), &mut fetched)
+    })?;
     let sums = gpu.stream.clone_dtoh(&sums)?;
     gpu.stream.synchronize()?;
     Ok(Collected { edges: fetched, keys: (u128::from(sums[1]) << 32) + u128::from(sums[0]) })
