@@ -59,6 +59,14 @@ impl<T: Pod> Buffer<T> {
         Ok(Self(Storage::Vector(items)))
     }
 
+    /// As [`zeroed`](Self::zeroed), [populated](Self::populate) with all items.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn populated(len: usize) -> Result<Self> {
+        let mut buffer = Self::zeroed(len)?;
+        buffer.populate(len);
+        Ok(buffer)
+    }
+
     /// Takes the memory of the first `len` items now, every huge page on one thread. Where threads write to neighbouring places,
     /// they would else all clear the page that none of them finds there, and all but one in vain.
     pub(crate) fn populate(&mut self, len: usize) {

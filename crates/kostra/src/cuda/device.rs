@@ -11,7 +11,6 @@ use super::gpu::{Gpu, Module, launch};
 use super::kostra::check_vertices;
 use super::resident::{DeviceKey, Edges, Map, SAMPLES, Solved, Solver, address, collect};
 use crate::array::Array;
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::graph::Graph;
@@ -184,7 +183,7 @@ impl DeviceGraph {
     fn fetch<K: DeviceKey>(&self, edges: &Edges<K>, solved: Option<Solved>) -> Result<Found> {
         let (gpu, n) = (&self.gpu, self.vertices);
         let ids = match &solved {
-            Some(solved) => collect(gpu, solved, edges, Buffer::zeroed(0)?)?.edges.to_vec(),
+            Some(solved) => collect(gpu, solved, edges, None)?.edges.to_vec(),
             None => Vec::new(),
         };
         let [src, dst] = [&edges.src, &edges.dst].map(|ends| gather::<u32>(gpu, address(gpu, ends), &ids));

@@ -345,11 +345,9 @@ fn send_and_solve<K: DeviceKey>(
     look_up_edges(gpu, &argument, &scratch)?;
     launch_rest(gpu, &argument, &scratch)?;
     // While the GPU is at work. Few forests are much smaller.
-    let most = graph.vertices().min(graph.edges());
-    let mut room = Buffer::zeroed(most)?;
-    room.populate(most);
+    let room = Buffer::populated(graph.vertices().min(graph.edges()))?;
     let solved = settle(gpu, &scratch, run)?;
-    Ok((collect(gpu, &solved, &edges, room)?, solved.stats))
+    Ok((collect(gpu, &solved, &edges, Some(room))?, solved.stats))
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {

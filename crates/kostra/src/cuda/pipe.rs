@@ -89,10 +89,11 @@ impl Pipe {
         let (next, sent) = (AtomicUsize::new(0), Mutex::new(sent));
         let work = |buffers: &mut [(&mut [u8], &CudaEvent)]| -> Result<()> {
             context.bind_to_thread()?;
+            let count = buffers.len();
             for turn in 0.. {
                 // Relaxed: the number is all that threads tell each other here.
                 let Some(&(part, bytes, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                let (buffer, copied) = &mut buffers[turn % (PIECES / workers)];
+                let (buffer, copied) = &mut buffers[turn % count];
                 copied.synchronize()?;
                 let buffer = &mut buffer[..bytes.len()];
                 buffer.copy_from_slice(bytes);

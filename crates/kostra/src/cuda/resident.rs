@@ -299,8 +299,8 @@ impl<'g> Resident<'g> {
     pub fn download(&self) -> Result<Forest> {
         let collected = match &self.solved {
             Some(solved) => match &self.any {
-                Any::Narrow(solver) => collect(&self.gpu, solved, &solver.edges, Buffer::zeroed(0)?)?,
-                Any::Wide(solver) => collect(&self.gpu, solved, &solver.edges, Buffer::zeroed(0)?)?,
+                Any::Narrow(solver) => collect(&self.gpu, solved, &solver.edges, None)?,
+                Any::Wide(solver) => collect(&self.gpu, solved, &solver.edges, None)?,
             },
             None => Collected { edges: Buffer::zeroed(0)?, keys: 0 },
         };
@@ -350,12 +350,12 @@ impl Collected {
     }
 }
 
-/// Fetches the chosen ones of these edges to `room`, or other memory where that is too little or far too much.
+/// Fetches the chosen ones of these edges, to `room` unless that is too little or far too much.
 pub(super) fn collect<K: DeviceKey>(
     gpu: &Gpu,
     solved: &Solved,
     edges: &Edges<K>,
-    room: Buffer<u32>,
+    room: Option<Buffer<u32>>,
 ) -> Result<Collected> {
     let words = u64::from(edges.m.div_ceil(32));
     let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
@@ -382,11 +382,11 @@ pub(super) fn collect<K: DeviceKey>(
     let ids = gpu.room::<u32>(count)?;
     launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
     let (sums, sum_keys, items) = (gpu.stream.alloc_zeros::<u64>(2)?, format!("sum_keys_{}", K::SUFFIX), count as u64);
-    let fits = (count..=2 * count).contains(&room.len());
-    let mut fetched = if fits { room.again(count)? } else { Buffer::zeroed(count)? };
-    if !fits {
-        fetched.populate(count);
-    }
+    let mut fetched = match room.filter(|room| (count..=2 * count).contains(&room.len())) {
+        Some(room) => room,
+        None => Buffer::populated(count)?,
+    };
+    fetched.truncate(count);
     gpu.with_pipe(|pipe| {
         pipe.wait()?;
         // The keys are added up while the ids are on their way.

@@ -52,6 +52,7 @@ mod scan;
 mod sink;
 mod source;
 mod steinlib;
+mod strand;
 mod stream;
 mod upper;
 mod verify;

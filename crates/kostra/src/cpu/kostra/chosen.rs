@@ -9,59 +9,63 @@ use crate::graph::Graph;
 use crate::par::{shared, split};
 use crate::run::Stats;
 
-/// The edges chosen so far: by marks where the graph has few edges per vertex, else by their ids.
-pub(super) enum Chosen {
+/// The edges chosen so far.
+pub(super) struct Chosen {
+    count: usize,
+    edges: Edges,
+}
+
+/// Marks where the graph has few edges per vertex, else ids.
+enum Edges {
     /// 1 for every edge that is chosen: it does not matter how often.
     Marks(Buffer<u8>),
-    /// The first `len` of these, in any order.
-    Ids { ids: Buffer<u32>, len: usize },
+    /// As many as there are, in any order, and room behind them.
+    Ids(Buffer<u32>),
 }
 
 impl Chosen {
     pub(super) fn new(graph: &Graph) -> Result<Self> {
         let (n, m) = (graph.vertices(), graph.edges());
-        Ok(if m / MARKED <= n {
-            Self::Marks(Buffer::zeroed(m)?)
-        } else {
-            Self::Ids { ids: Buffer::zeroed(n)?, len: 0 }
-        })
+        let edges = if m / MARKED <= n { Edges::Marks(Buffer::zeroed(m)?) } else { Edges::Ids(Buffer::zeroed(n)?) };
+        Ok(Self { count: 0, edges })
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// The marks, for all threads to set, if there are any.
     pub(super) fn marks(&mut self) -> Option<&[AtomicU8]> {
-        match self {
-            Self::Marks(marks) => Some(shared(marks)),
-            Self::Ids { .. } => None,
+        match &mut self.edges {
+            Edges::Marks(marks) => Some(shared(marks)),
+            Edges::Ids(_) => None,
         }
     }
 
-    /// Room for the ids of so many more edges in each block; none where they are marked.
-    pub(super) fn room(&mut self, counts: &[usize]) -> Vec<&mut [u32]> {
-        match self {
-            Self::Marks(_) => counts.iter().map(|_| &mut [][..]).collect(),
-            Self::Ids { ids, len } => {
-                let first = *len;
-                *len += counts.iter().sum::<usize>();
-                split(&mut ids[first..*len], counts)
-            }
+    /// Counts so many more edges in each block, which are marked already; or else makes room for their ids.
+    pub(super) fn add(&mut self, counts: &[usize]) -> Vec<&mut [u32]> {
+        let first = self.count;
+        self.count += counts.iter().sum::<usize>();
+        match &mut self.edges {
+            Edges::Marks(_) => counts.iter().map(|_| &mut [][..]).collect(),
+            Edges::Ids(ids) => split(&mut ids[first..self.count], counts),
         }
     }
 
     /// One more edge.
-    pub(super) fn add(&mut self, e: u32) {
-        match self {
-            Self::Marks(marks) => marks[e as usize] = 1,
-            Self::Ids { ids, len } => {
-                ids[*len] = e;
-                *len += 1;
-            }
+    pub(super) fn push(&mut self, e: u32) {
+        match &mut self.edges {
+            Edges::Marks(marks) => marks[e as usize] = 1,
+            Edges::Ids(ids) => ids[self.count] = e,
         }
+        self.count += 1;
     }
 
     pub(super) fn into_forest(self, graph: &Graph, stats: Option<Stats>) -> Result<Forest> {
-        match self {
-            Self::Marks(marks) => Forest::from_marks(graph, &marks, stats),
-            Self::Ids { ids, len } => Forest::new(graph, &ids[..len], stats),
+        match self.edges {
+            Edges::Marks(marks) => Forest::from_marks(graph, &marks, stats),
+            Edges::Ids(ids) => Forest::new(graph, &ids[..self.count], stats),
         }
     }
 }

@@ -157,8 +157,6 @@ struct Work<'a, K> {
     /// What [`round`](Self::round) links trees by.
     links: Buffer<u32>,
     chosen: Chosen,
-    /// How many edges are chosen.
-    joined: usize,
     stats: Option<Stats>,
 }
 
@@ -174,7 +172,6 @@ impl<'a, K: Key> Work<'a, K> {
             contest,
             links: Buffer::zeroed(n)?,
             chosen: Chosen::new(graph)?,
-            joined: 0,
             stats: run.stats(),
         })
     }
@@ -238,7 +235,7 @@ impl<'a, K: Key> Work<'a, K> {
         let (mut maps, mut complete, mut offered) = (Vec::new(), 0, true);
         let mut densest = FILTER_LIST_FROM;
         loop {
-            let (edges, before) = (list.len(), self.joined);
+            let (edges, before) = (list.len(), self.chosen.count());
             self.begin_round(trees, edges)?;
             if edges <= SHORTEST && trees <= 4 * SHORTEST {
                 let (labels, sets) = self.finish(&list, trees, complete)?;
@@ -266,7 +263,7 @@ impl<'a, K: Key> Work<'a, K> {
             self.cells.clear(left);
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but no
             // more than those that are not chosen, and hardly fewer.
-            offered = !is_dense(edges - (self.joined - before), left, densest);
+            offered = !is_dense(edges - (self.chosen.count() - before), left, densest);
             list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
             maps.push(labels);
             trees = left;
@@ -277,6 +274,6 @@ impl<'a, K: Key> Work<'a, K> {
         if let Some(stats) = &mut self.stats {
             stats.rounds.push(vec![("trees", trees as f64), ("edges", edges as f64)]);
         }
-        self.contest.watch.step("join", self.joined as u64, self.contest.graph.vertices() as u64)
+        self.contest.watch.step("join", self.chosen.count() as u64, self.contest.graph.vertices() as u64)
     }
 }

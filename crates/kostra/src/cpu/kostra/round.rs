@@ -42,8 +42,7 @@ impl<K: Key> Work<'_, K> {
             (live, done) = (live + roots, done + complete);
         }
         *complete = done;
-        self.joined += joined.iter().sum::<usize>();
-        number(links, &roots, starts, &labels, self.chosen.room(&joined));
+        number(links, &roots, starts, &labels, self.chosen.add(&joined));
         label(links, &roots, &mut labels);
         Ok((labels, live))
     }
@@ -58,8 +57,7 @@ impl<K: Key> Work<'_, K> {
         let mut left = trees;
         for (ranked, u, v) in rest {
             if sets.union(u, v) {
-                self.chosen.add(K::edge(ranked));
-                self.joined += 1;
+                self.chosen.push(K::edge(ranked));
                 left -= 1;
             }
         }
