@@ -1,6 +1,6 @@
 //! Binary adjacency lists, as `.egr` and Galois files hold them: from arcs to edges on all threads, and back.
 //!
-//! The file is read once, at the speed of memory. Threads take pieces of equally many arcs. For each block of a piece they
+//! The file is read once. Threads take pieces of equally many arcs. For each block of a piece they
 //! write out the source of every arc, which rows only imply; look for targets that do not exist; add all arcs to the
 //! [`Balance`]; and keep those with u <= v ([`upper`]). All this happens in cache and without a branch an arc. As soon as all
 //! pieces before it have told how many they keep, what was kept is copied to its place.
