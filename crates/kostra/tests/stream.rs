@@ -262,6 +262,12 @@ fn arcs_are_settled_at_the_end_of_their_file() {
     fs::write(folder.path("d.egr"), &bytes).unwrap();
     assert!(same_as_in_memory(&folder.path("d.egr"), Ids::Dense) >= 2);
 
+    // What waits before such a file is not held twice: there is no memory for that.
+    let dense = folder.path("f.wel");
+    kostra::write(&kostra::generate("er:n=500,degree=300").unwrap(), &dense).unwrap();
+    let streamed = solve_files(&[&dense, &symmetric], &Run::default(), &options(LITTLE, Ids::Dense)).unwrap();
+    assert_eq!((streamed.trees(), streamed.merges().0 >= 2), (1, true));
+
     // In the middle of several files, too: what came before stays, and ids count on.
     let list = folder.text("e.wel", "0 1 0\n5 1999 0\n7 7 0\n");
     for arcs in [&symmetric, &one, &folder.path("d.egr")] {

@@ -54,8 +54,7 @@ impl Step {
         let start = Instant::now();
         self.known.add(&mut self.part, self.first);
         if self.known.waiting() >= self.capacity {
-            self.known.merge(self.vertices, &self.run)?;
-            self.known.build_filter(self.vertices, self.run.is_maximum());
+            self.known.shrink(self.vertices, &self.run)?;
         }
         self.known.time += start.elapsed();
         Ok((self.known, self.part))
@@ -73,7 +72,7 @@ impl Known {
     }
 
     /// Edges of the pool.
-    fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.ids.len() - self.forest
     }
 
@@ -115,11 +114,13 @@ impl Known {
         Ok(())
     }
 
-    /// Makes a filter of the forest, unless the last one was of little use.
-    fn build_filter(&mut self, vertices: u32, maximum: bool) {
+    /// Merges, and makes a filter of the forest unless the last one was of little use.
+    pub(super) fn shrink(&mut self, vertices: u32, run: &Run) -> Result<()> {
+        self.merge(vertices, run)?;
         let was_useless = self.left as f64 > USELESS * self.seen as f64;
         (self.seen, self.left) = (0, 0);
-        self.filter = (!was_useless).then(|| Arc::new(Filter::new(&self.edges, vertices, maximum)));
+        self.filter = (!was_useless).then(|| Arc::new(Filter::new(&self.edges, vertices, run.is_maximum())));
+        Ok(())
     }
 }
 

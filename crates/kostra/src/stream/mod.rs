@@ -250,9 +250,14 @@ impl Stream {
         self.wait()
     }
 
-    /// Another stream with the edges of this one, from which both go on.
+    /// Another stream with the edges of this one, from which both go on. What they both hold is in memory twice, so it is
+    /// merged where more edges wait than there are vertices.
     pub(crate) fn fork(&mut self) -> Result<Self> {
         self.flush()?;
+        if self.known.waiting() as u64 > self.vertices {
+            self.known.shrink(self.vertices as u32, &self.run)?;
+            self.filter = self.known.filter.clone();
+        }
         let (run, known, step, filter) = (self.run.clone(), self.known.clone(), self.step.fork(), self.filter.clone());
         Ok(Self { run, known, step, filter, part: Part::default(), spare: Part::default(), ..*self })
     }
