@@ -82,23 +82,28 @@ impl Ids {
 
     /// As the library takes them, with what keeps the memory of borrowed ones.
     pub(crate) fn into_array(self) -> kostra::Result<(Array<'static, u32>, Option<Py<PyAny>>)> {
-        fn converted<T: Copy + Sync + Into<i128>>(items: &[T], as_id: fn(T) -> u32, fits: fn(T) -> bool) -> Converted {
+        // `beyond` has bits where an item is no id.
+        fn converted<T: Copy + Sync + Into<i128>>(
+            items: &[T],
+            as_id: impl Fn(T) -> u32 + Sync,
+            beyond: impl Fn(T) -> u64 + Sync,
+        ) -> Converted {
             let mut wrong = None;
             let ids = Array::filled(items.len(), |ids| {
                 let blocks = ids.par_chunks_mut(BLOCK).zip(items.par_chunks(BLOCK));
                 // Without a branch per item; none is wrong as a rule.
-                let block = blocks.map(|(ids, items)| {
+                let bits = blocks.map(|(ids, items)| {
                     let pairs = ids.iter_mut().zip(items);
-                    pairs.fold(true, |all, (id, &item)| {
+                    pairs.fold(0, |bits, (id, &item)| {
                         *id = as_id(item);
-                        all & fits(item)
+                        bits | beyond(item)
                     })
                 });
-                let failing = block.enumerate().filter(|(_, all)| !all).map(|(block, _)| block).min();
+                let failing = bits.enumerate().filter(|&(_, bits)| bits != 0).map(|(block, _)| block).min();
                 wrong = failing.map(|block| block * BLOCK);
             })?;
             if let Some(from) = wrong
-                && let Some(at) = items[from..].iter().position(|&item| !fits(item))
+                && let Some(at) = items[from..].iter().position(|&item| beyond(item) != 0)
             {
                 return Err(misfit(from + at, items[from + at].into()));
             }
@@ -107,17 +112,17 @@ impl Ids {
         type Converted = kostra::Result<(Array<'static, u32>, Option<Py<PyAny>>)>;
         match self {
             Ids::Same(ids) => Ok((ids.slice.into(), Some(ids.owner))),
-            Ids::I8(ids) => converted(ids.slice, |id| id as u32, |id| id >= 0),
-            Ids::I16(ids) => converted(ids.slice, |id| id as u32, |id| id >= 0),
+            Ids::I8(ids) => converted(ids.slice, |id| id as u32, |id| (id < 0).into()),
+            Ids::I16(ids) => converted(ids.slice, |id| id as u32, |id| (id < 0).into()),
             Ids::I32(ids) => match ids.slice.par_chunks(BLOCK).position_first(|ids| ids.iter().any(|&id| id < 0)) {
                 // The same bits.
                 None => Ok((bytemuck::cast_slice(ids.slice).into(), Some(ids.owner))),
-                Some(_) => converted(ids.slice, |id| id as u32, |id| id >= 0),
+                Some(_) => converted(ids.slice, |id| id as u32, |id| (id < 0).into()),
             },
-            Ids::I64(ids) => converted(ids.slice, |id| id as u32, |id| id as u64 >> 32 == 0),
-            Ids::U8(ids) => converted(ids.slice, u32::from, |_| true),
-            Ids::U16(ids) => converted(ids.slice, u32::from, |_| true),
-            Ids::U64(ids) => converted(ids.slice, |id| id as u32, |id| id >> 32 == 0),
+            Ids::I64(ids) => converted(ids.slice, |id| id as u32, |id| id as u64 >> 32),
+            Ids::U8(ids) => converted(ids.slice, u32::from, |_| 0),
+            Ids::U16(ids) => converted(ids.slice, u32::from, |_| 0),
+            Ids::U64(ids) => converted(ids.slice, |id| id as u32, |id| id >> 32),
         }
     }
 }
@@ -170,7 +175,7 @@ impl AnyWeights {
 
 fn mapped<T: Copy + Sync, U: bytemuck::Pod + Send + Sync>(
     items: &[T],
-    map: fn(T) -> U,
+    map: impl Fn(T) -> U + Sync,
 ) -> kostra::Result<Array<'static, U>> {
     Array::filled(items.len(), |new| {
         let blocks = new.par_chunks_mut(BLOCK).zip(items.par_chunks(BLOCK));

@@ -97,10 +97,10 @@ impl Algorithm {
     /// The options it takes after its name, as `key=value`.
     pub fn options(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Strut => &["keep-parallel"],
-            Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => &["gamma", "keep-parallel"],
-            Algorithm::Ecl => &["seed", "factor", "without"],
-            Algorithm::Kostra => &["memory"],
+            Algorithm::Strut => &["keep-parallel", "memory"],
+            Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => &["gamma", "keep-parallel", "memory"],
+            Algorithm::Ecl => &["seed", "factor", "without", "memory"],
+            Algorithm::Kostra | Algorithm::Vineet | Algorithm::Uminho => &["memory"],
             _ => &[],
         }
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kostra::cuda::{Gpu, Resident, devices};
-use kostra::{Device, Error, Graph, Run, solve};
+use kostra::{Array, Device, Error, Graph, Run, Weights, solve};
+use rayon::prelude::*;
 
 /// The forest's edges on the CPU.
 fn expected(graph: &Graph, maximum: bool) -> Vec<u32> {
@@ -110,27 +111,61 @@ fn a_thousand_solves_leak_nothing_and_give_one_forest() {
 #[test]
 fn graphs_larger_than_the_memory_are_solved_in_parts() {
     let Some(_gpu) = take_gpu() else { return };
+    // Each with the MiB that are enough for any of these forests.
+    let names = ["vineet", "uminho", "strut", "pma-min", "pma-sort", "pma-hybrid", "ecl"];
+    let papers = names.into_iter().chain(["ecl:without=6"]).map(|name| (name, 10));
+    let algorithms: Vec<_> = [("kostra", 5)].into_iter().chain(papers).collect();
     for spec in ["rmat:scale=14", "regular:n=20000,degree=30,weights=double", "web:n=20000,weights=unit"] {
         let graph = kostra::generate(spec).unwrap();
         for maximum in [false, true] {
             let wanted = expected(&graph, maximum);
-            let mut most = 0;
-            for megabytes in [1000, 8, 5, 4, 3] {
-                let run = Run::new(&format!("kostra:memory={}", megabytes << 20)).unwrap();
-                match solve(&graph, &run.on(Device::Cuda(0)).maximum(maximum).with_stats(true)) {
-                    Ok(forest) => {
-                        assert!(forest.edges() == wanted, "{spec} in {megabytes} MiB, maximum {maximum}");
-                        let facts = &forest.stats().unwrap().facts;
-                        let parts = facts.iter().find(|(name, _)| *name == "parts").map_or(1.0, |&(_, parts)| parts);
-                        most = most.max(parts as u32);
+            for &(name, enough) in &algorithms {
+                let mut most = 0;
+                for megabytes in [1000, 30, 10, 8, 5, 4, 3] {
+                    let mark = if name.contains(':') { ',' } else { ':' };
+                    let run = Run::new(&format!("{name}{mark}memory={}", megabytes << 20)).unwrap();
+                    match solve(&graph, &run.on(Device::Cuda(0)).maximum(maximum).with_stats(true)) {
+                        Ok(forest) => {
+                            assert!(forest.edges() == wanted, "{name} of {spec} in {megabytes} MiB, maximum {maximum}");
+                            let facts = &forest.stats().unwrap().facts;
+                            let parts = facts.iter().find(|(name, _)| *name == "parts");
+                            most = most.max(parts.map_or(1, |&(_, parts)| parts as u32));
+                        }
+                        // Less than a forest takes.
+                        Err(Error::Device { .. }) => assert!(megabytes < enough, "{name} of {spec} in {megabytes} MiB"),
+                        Err(error) => panic!("{error}"),
                     }
-                    // Less than a forest takes.
-                    Err(Error::Device { .. }) => assert!(megabytes < 5, "{spec} in {megabytes} MiB"),
-                    Err(error) => panic!("{error}"),
                 }
+                assert!(most > 1, "{name} of {spec}: never more than one part");
             }
-            assert!(most > 1, "{spec}: never more than one part");
         }
+    }
+}
+
+/// `cargo test --release --features cuda --test cuda -- --ignored`
+#[test]
+#[ignore = "takes minutes, 70 GB of memory and a GPU with 100"]
+fn more_than_2_31_edges_are_solved_by_all_as_by_kostra() {
+    let Some(_gpu) = take_gpu() else { return };
+    let (n, m) = (1 << 20, (1usize << 31) + (1 << 22));
+    let numbers = |multiplier: u64, below: u64| {
+        let number = move |at: usize| ((at as u64 + 1).wrapping_mul(multiplier) >> 32) % below;
+        let fill =
+            |items: &mut [u32]| items.par_iter_mut().enumerate().for_each(|(at, item)| *item = number(at) as u32);
+        Array::filled(m, fill).unwrap()
+    };
+    let (src, dst) = (numbers(0x9e37_79b9_7f4a_7c15, n), numbers(0xd1b5_4a32_d192_ed03, n));
+    let weights = Weights::U32(numbers(0x2545_f491_4f6c_dd1d, 1 << 32));
+    let graph = Graph::from_edges(n as usize, src, dst, weights).unwrap();
+    let wanted = solve(&graph, &Run::new("kostra").unwrap().on(Device::Cpu)).unwrap();
+    let names =
+        std::env::var("KOSTRA_TEST_ALGORITHMS").unwrap_or_else(|_| "kostra ecl strut uminho vineet pma-min".into());
+    for name in names.split(' ') {
+        let start = std::time::Instant::now();
+        let forest = solve(&graph, &Run::new(name).unwrap().on(Device::Cuda(0)).with_stats(true)).unwrap();
+        assert!(forest.edges() == wanted.edges(), "{name}");
+        let facts = &forest.stats().unwrap().facts;
+        eprintln!("{name}: {m} edges in {:.1} s, {facts:?}", start.elapsed().as_secs_f64());
     }
 }
 

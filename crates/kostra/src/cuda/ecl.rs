@@ -98,6 +98,21 @@ impl<K: DeviceKey> Scratch<K> {
     }
 }
 
+/// Entries of a list for each edge.
+fn entries(without: u32) -> u64 {
+    match without {
+        0..ONE_DIRECTION => 1,
+        ONE_DIRECTION..DATA_DRIVEN => 2,
+        _ => 0,
+    }
+}
+
+/// Bytes that it takes beside the graph for each vertex and each edge, and whether it cannot do without adjacency lists.
+pub(super) fn need(run: &Run) -> Result<((u64, u64), bool)> {
+    let without = without(run, true)?;
+    Ok(((16, 32 * entries(without)), without >= ONE_DIRECTION))
+}
+
 /// Solves a graph that is on the GPU. Options: `seed` of the sample, `factor` of the filter, `without` optimisations.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let Solver { edges, rows, ecl: scratch, .. } = solver;
@@ -107,11 +122,7 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     let without = without(run, rows.is_some())?;
     let filtered = without < FILTER && 2 * m >= FILTER_FROM * n;
 
-    let room = match without {
-        0..ONE_DIRECTION => m,
-        ONE_DIRECTION..DATA_DRIVEN => 2 * m,
-        _ => 0,
-    } as usize;
+    let room = (entries(without) * m) as usize;
     if scratch.as_ref().is_some_and(|scratch| scratch.room < room) {
         // The old memory goes before the new is asked for.
         *scratch = None;

@@ -212,9 +212,11 @@ impl Gpu {
         outcome
     }
 
-    /// Bytes that can still be allocated.
+    /// Bytes that can still be allocated: what is free, and what the driver keeps for this program's next allocations.
     pub fn free_memory(&self) -> Result<u64> {
-        Ok(self.context.mem_get_info()?.0 as u64)
+        // What was freed is so only when all that was to happen before has happened.
+        self.stream.synchronize()?;
+        Ok(self.context.mem_get_info()?.0 as u64 + kept_memory(&self.context)?)
     }
 
     /// The kernel of that name in a module, which is loaded on first use.
@@ -286,6 +288,24 @@ fn keep_memory(context: &CudaContext) -> Result<()> {
         sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()).result()?;
     }
     Ok(())
+}
+
+/// Bytes of freed memory that the driver keeps.
+fn kept_memory(context: &CudaContext) -> Result<u64> {
+    if !context.has_async_alloc() {
+        return Ok(0);
+    }
+    let [mut reserved, mut used] = [0u64; 2];
+    // SAFETY: the pool is the device's own, and the attributes are 64-bit integers.
+    #[allow(unsafe_code)]
+    unsafe {
+        use sys::CUmemPool_attribute::{CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_CURRENT};
+        let pool = cudarc::driver::result::device::get_default_mem_pool(context.cu_device())?;
+        let reserved = (&raw mut reserved).cast();
+        sys::cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, reserved).result()?;
+        sys::cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, (&raw mut used).cast()).result()?;
+    }
+    Ok(reserved.saturating_sub(used))
 }
 
 /// Launches a kernel of a module with references to its arguments.

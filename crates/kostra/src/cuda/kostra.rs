@@ -34,7 +34,10 @@ use bytemuck::Zeroable;
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::gpu::{Gpu, launch, launch_together};
-use super::resident::{Collected, DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, collect};
+use super::parts::{self, Need, memory_limit};
+use super::resident::{
+    Collected, DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, bytes_of_edges, collect,
+};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
@@ -239,15 +242,11 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
 /// The forest of a graph in the host's memory.
 pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
     check_size(graph)?;
-    let limit = memory_limit(gpu, run)?;
     if graph.edges() == 0 {
-        Ok(Forest::from_sorted(graph, Vec::new(), run.stats()))
-    } else if bytes_for(graph, graph.edges()) <= limit {
-        let (collected, stats) = whole(gpu, graph, run)?;
-        Ok(collected.into_forest(graph, stats))
-    } else {
-        parts(gpu, graph, run, limit)
+        return Ok(Forest::from_sorted(graph, Vec::new(), run.stats()));
     }
+    let need = Need { bytes: |m| bytes_for(graph, m), most: usize::MAX };
+    parts::solve(graph, memory_limit(gpu, run)?, &need, |part| whole(gpu, part, run))
 }
 
 /// The kernels mark roots with the highest bit of a vertex.
@@ -263,65 +262,17 @@ pub(super) fn check_vertices(n: usize) -> Result<()> {
     Err(Error::Device { name: "cuda".into(), what })
 }
 
-/// Bytes of the GPU's memory that may be used.
-pub(super) fn memory_limit(gpu: &Gpu, run: &Run) -> Result<u64> {
-    match run.option("memory")? {
-        Some(bytes) => Ok(bytes),
-        None => gpu.free_memory(),
-    }
-}
-
-/// Bytes on the GPU for a graph that stays there, with adjacency lists.
-pub(super) fn bytes_resident(graph: &Graph) -> u64 {
-    let arcs = 2 * graph.edges() as u64;
-    bytes_for(graph, graph.edges()) + 4 * graph.vertices() as u64 + 16 * arcs
-}
-
 /// Bytes on the GPU for a graph of these vertices and so many edges.
-fn bytes_for(graph: &Graph, m: usize) -> u64 {
-    let n = graph.vertices();
-    let key = if matches!(graph.keys(false), AnyKeys::Wide(_)) { 8 } else { 4 };
-    let (edges, collected) = ((8 + key) * m, m / 8 + 4 * n);
-    WorkArgument::bytes::<u64>(n, m) + (edges + collected) as u64 + (1 << 20)
+pub(super) fn bytes_for(graph: &Graph, m: usize) -> u64 {
+    bytes_of_edges(graph, m) + WorkArgument::bytes::<u64>(graph.vertices(), m)
 }
 
-/// The forest of a union is the forest of the union of the forests. So each part of the edges is solved together with the
-/// forest of the parts before it. The forest's edges come first, so new ids are in the order of the old ones.
-fn parts(gpu: &Gpu, graph: &Graph, run: &Run, limit: u64) -> Result<Forest> {
-    let m = graph.edges();
-    let kept = graph.vertices().saturating_sub(1).min(m);
-    let needed = bytes_for(graph, kept);
-    let per_edge = (bytes_for(graph, kept + (1 << 20)) - needed).div_ceil(1 << 20);
-    let part = limit.saturating_sub(needed) / per_edge;
-    if part == 0 {
-        let n = graph.vertices();
-        return Err(Error::Device {
-            name: "cuda".into(),
-            what: format!(
-                "a forest of {n} vertices needs {needed} bytes of the GPU's memory, and there are {limit}; use the \
-                 device cpu"
-            ),
-        });
-    }
-    let part = part.min(m as u64) as usize;
-    let (mut ids, mut stats): (Vec<u32>, _) = (Vec::new(), None);
-    for from in (0..m).step_by(part) {
-        ids.extend((from..m.min(from + part)).map(|e| e as u32));
-        let (chosen, counted) = whole(gpu, &graph.with_edges(&ids), run)?;
-        ids = chosen.edges.iter().map(|&e| ids[e as usize]).collect();
-        stats = counted;
-    }
-    if let Some(stats) = &mut stats {
-        stats.facts.push(("parts", m.div_ceil(part) as f64));
-    }
-    Ok(Forest::from_sorted(graph, ids, stats))
-}
-
-fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<(Collected, Option<Stats>)> {
-    match graph.keys(false) {
+fn whole(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
+    let (collected, stats) = match graph.keys(false) {
         AnyKeys::Narrow(keys) => send_and_solve(gpu, graph, keys, run),
         AnyKeys::Wide(keys) => send_and_solve(gpu, graph, keys, run),
-    }
+    }?;
+    Ok(collected.into_forest(graph, stats))
 }
 
 /// Sends the edges part by part; each offers itself to its ends while the next are on their way.

@@ -16,6 +16,7 @@ mod device;
 mod ecl;
 mod gpu;
 mod kostra;
+mod parts;
 mod pipe;
 mod pma;
 mod resident;
@@ -60,9 +61,12 @@ pub(crate) fn solve(graph: &Graph, run: &Run, number: u32) -> Result<Forest> {
     match resolve(run)? {
         Algorithm::Auto | Algorithm::Kostra => kostra::forest(&*Gpu::open(number)?, graph, run),
         _ => {
-            let mut resident = Resident::upload(graph, number)?;
-            resident.solve(run)?;
-            resident.download()
+            let limit = parts::memory_limit(&*Gpu::open(number)?, run)?;
+            parts::solve(graph, limit, &resident::need(graph, run)?, |part| {
+                let mut resident = Resident::upload(part, number)?;
+                resident.solve(run)?;
+                resident.download()
+            })
         }
     }
 }

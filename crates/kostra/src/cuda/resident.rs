@@ -7,6 +7,7 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZero
 
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
+use super::parts::{Need, memory_limit};
 use super::pipe::Load;
 use super::{ecl, kostra, pma, strut, uminho, vineet};
 use crate::buffer::Buffer;
@@ -211,6 +212,39 @@ impl<K: DeviceKey> GraphArgument<K> {
     }
 }
 
+/// Bytes on the GPU for so many edges of a graph, and for the forest on its way back.
+pub(super) fn bytes_of_edges(graph: &Graph, m: usize) -> u64 {
+    let (n, m) = (graph.vertices() as u64, m as u64);
+    (8 + bytes_of_key(graph)) * m + m / 8 + 4 * n + (1 << 20)
+}
+
+fn bytes_of_key(graph: &Graph) -> u64 {
+    if matches!(graph.keys(false), AnyKeys::Wide(_)) { 8 } else { 4 }
+}
+
+/// What it takes to solve a graph that stays on the GPU, with adjacency lists.
+pub(super) fn need<'a>(graph: &'a Graph<'a>, run: &Run) -> Result<Need<impl Fn(usize) -> u64 + 'a>> {
+    let algorithm = super::resolve(run)?;
+    // What each takes beside the graph, as its file tells, and whether it cannot do without adjacency lists.
+    let ((per_vertex, per_edge), by_rows) = match algorithm {
+        Algorithm::Vineet => (vineet::BYTES, true),
+        Algorithm::Uminho => (uminho::BYTES, true),
+        Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => (pma::BYTES, true),
+        Algorithm::Strut => (strut::BYTES, false),
+        Algorithm::Ecl => ecl::need(run)?,
+        _ => ((0, 0), false),
+    };
+    let (n, key) = (graph.vertices() as u64, bytes_of_key(graph));
+    let bytes = move |m: usize| {
+        let rows = 4 * n + 2 * (8 + key) * m as u64;
+        rows + match algorithm {
+            Algorithm::Kostra => kostra::bytes_for(graph, m),
+            _ => bytes_of_edges(graph, m) + per_vertex * n + per_edge * m as u64,
+        }
+    };
+    Ok(Need { bytes, most: if by_rows { ARCS / 2 } else { usize::MAX } })
+}
+
 /// A graph in a GPU's memory, to be solved as often as wanted.
 ///
 /// ```no_run
@@ -265,7 +299,7 @@ impl<'g> Resident<'g> {
     /// Whether the graph and what it takes to solve it fit into the GPU's memory, or the part that the run allows. If not,
     /// [`solve`](crate::solve) still does, in parts.
     pub fn fits(graph: &Graph, run: &Run, number: u32) -> Result<bool> {
-        Ok(kostra::bytes_resident(graph) <= kostra::memory_limit(&*Gpu::open(number)?, run)?)
+        Ok(need(graph, run)?.is_met(graph.edges(), memory_limit(&*Gpu::open(number)?, run)?))
     }
 
     /// Copies a graph to the GPU of that number.

@@ -20,6 +20,9 @@ use super::resident::{DeviceKey, Solved, Solver, address};
 use crate::error::Result;
 use crate::run::Run;
 
+/// Bytes that it takes beside the graph for each vertex and each edge, whose arcs are on two lists, with the ranks of 64-bit keys.
+pub(super) const BYTES: (u64, u64) = (28, 70);
+
 /// Solves a graph that is on the GPU.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let mut arcs = Arcs::of_rows(gpu, solver, run)?;
