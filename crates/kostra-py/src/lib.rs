@@ -41,6 +41,11 @@ mod _kostra {
 
     use super::*;
 
+    #[pyfunction]
+    fn release_memory() {
+        kostra::release_memory();
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

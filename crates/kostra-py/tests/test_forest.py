@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -234,6 +235,23 @@ def test_conversions():
     frame = forest.to_pandas()
     assert isinstance(frame, pd.DataFrame) and frame.weight.sum() == forest.total_weight
     assert frame.index.tolist() == forest.edges.tolist()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells memory by /proc")
+def test_memory_is_given_back():
+    graph = kostra.generate("grid:rows=1500,cols=1500")
+
+    def resident():
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    wanted = graph.minimum_spanning_forest().edges.tolist()
+    assert graph.minimum_spanning_forest().edges.tolist() == wanted
+    before = resident()
+    kostra.release_memory()
+    # What a solve took, which is 20 bytes per vertex at least.
+    assert before - resident() > 20 * 2250000 // 1024
+    assert graph.minimum_spanning_forest().edges.tolist() == wanted
 
 
 def test_the_machine():

@@ -31,9 +31,10 @@ impl<T: Pod> Array<'_, T> {
 }
 
 impl<T: Pod> Array<'_, T> {
-    /// An array of `len` items that `fill` writes over zeros; a large one in huge pages, where the system has them.
+    /// An array of `len` items, all of which `fill` is to write: at first they have any value. A large one is in huge pages,
+    /// where the system has them.
     pub fn filled(len: usize, fill: impl FnOnce(&mut [T])) -> Result<Self> {
-        let mut items = Buffer::zeroed(len)?;
+        let mut items = Buffer::of_any_to_keep(len)?;
         fill(&mut items);
         Ok(items.into())
     }

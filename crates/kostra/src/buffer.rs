@@ -12,6 +12,7 @@ use memmap2::MmapMut;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::spare;
 
 /// The pages of most systems. Where theirs are larger, it is no harm.
 const SMALL_PAGE: usize = 4 << 10;
@@ -19,6 +20,9 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Bytes from which an array is a map of its own: two huge pages, so that at least one lies whole inside.
 const LARGE: usize = 2 * HUGE_PAGE;
+
+/// Bytes that arrays for work may have beyond what they need.
+const TOO_MUCH: usize = 32 << 20;
 
 /// Fails when the system will not even promise so much memory. Without the question, the process would be aborted.
 pub(crate) fn check_room(bytes: u64) -> Result<()> {
@@ -45,6 +49,9 @@ impl<T: Pod> Buffer<T> {
     /// `len` zeros; an error where there is no memory for them.
     pub(crate) fn zeroed(len: usize) -> Result<Self> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::Memory { bytes: u64::MAX })?;
+        if bytes >= LARGE {
+            spare::make_way(bytes);
+        }
         if bytes >= LARGE
             && let Ok(map) = MmapMut::map_anon(bytes)
         {
@@ -57,6 +64,33 @@ impl<T: Pod> Buffer<T> {
         items.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: bytes as u64 })?;
         items.resize(len, T::zeroed());
         Ok(Self(Storage::Vector(items)))
+    }
+
+    /// `len` items of any value, each of which is to be written before it is read: in memory that was used before, if there is
+    /// some. For work that is soon done, because there may be more memory than that takes.
+    pub(crate) fn of_any(len: usize) -> Result<Self> {
+        Self::used(len, TOO_MUCH).map_or_else(|| Self::zeroed(len), Ok)
+    }
+
+    /// The same in memory that is hardly more, for results.
+    pub(crate) fn of_any_to_keep(len: usize) -> Result<Self> {
+        Self::used(len, HUGE_PAGE).map_or_else(|| Self::zeroed(len), Ok)
+    }
+
+    /// `len` zeros as [`of_any`](Self::of_any), where most of them will be used.
+    pub(crate) fn of_zeros(len: usize) -> Result<Self>
+    where
+        T: Send,
+    {
+        let Some(mut items) = Self::used(len, TOO_MUCH) else { return Self::zeroed(len) };
+        items.par_chunks_mut(HUGE_PAGE / 8).for_each(|part| part.fill(T::zeroed()));
+        Ok(items)
+    }
+
+    /// Memory that was used before, with up to `more` bytes more.
+    fn used(len: usize, more: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= LARGE)?;
+        Some(Self(Storage::Map { bytes: spare::take(bytes, more)?, len }))
     }
 
     /// As [`zeroed`](Self::zeroed), [populated](Self::populate) with all items.
@@ -81,7 +115,7 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn again(mut self, len: usize) -> Result<Self> {
         if self.len() < len {
             drop(self);
-            return Self::zeroed(len);
+            return Self::of_any(len);
         }
         self.truncate(len);
         Ok(self)
@@ -95,6 +129,14 @@ impl<T: Pod> Buffer<T> {
                 items.shrink_to_fit();
             }
             Storage::Map { len: all, .. } => *all = len.min(*all),
+        }
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Storage::Map { bytes, .. } = std::mem::replace(&mut self.0, Storage::Vector(Vec::new())) {
+            spare::keep(bytes);
         }
     }
 }
@@ -137,6 +179,23 @@ mod tests {
             let array = Array::from(buffer);
             assert_eq!(array.len(), len / 2);
             assert!(array.iter().enumerate().all(|(at, &item)| item == at as u64));
+        }
+    }
+
+    #[test]
+    fn memory_that_was_used_is_used_again_and_cleared_where_zeros_are_wanted() {
+        let len = LARGE / 8 + 5;
+        for round in 0..4u64 {
+            let mut any = Buffer::<u64>::of_any(len).unwrap();
+            any.fill(!round);
+            assert_eq!((any.len(), any[len - 1]), (len, !round));
+            drop(any);
+            let zeros = Buffer::<u64>::of_zeros(len - 5).unwrap();
+            assert_eq!(zeros.len(), len - 5);
+            assert!(zeros.iter().all(|&item| item == 0), "round {round}");
+            let kept = Buffer::<u32>::of_any_to_keep(len).unwrap();
+            assert_eq!(kept.len(), len);
+            crate::release_memory();
         }
     }
 

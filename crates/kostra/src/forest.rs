@@ -43,7 +43,7 @@ impl Forest {
             return Ok(Self::from_sorted(graph, edges.to_vec(), stats));
         }
         if graph.edges() / MARKED <= edges.len() {
-            let mut marks = Buffer::zeroed(graph.edges())?;
+            let mut marks = Buffer::of_zeros(graph.edges())?;
             let shared_marks = shared(&mut marks);
             edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);
@@ -69,7 +69,7 @@ impl Forest {
         let block = block(marks.len()).next_multiple_of(64);
         let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
         let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
-        let mut edges = Buffer::zeroed(counts.iter().sum())?;
+        let mut edges = Buffer::of_any_to_keep(counts.iter().sum())?;
         let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
         parts.for_each(|(number, (part, ids))| {
             let mut ids = ids.iter_mut();

@@ -66,6 +66,7 @@ fn gpu(info: &kostra::cuda::Info) -> String {
 
 /// Runs `work` and tells by how much the memory of this process grew at its peak, in bytes.
 pub(super) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
+    kostra::release_memory();
     give_back_free_memory();
     // 5 sets the peak back to what is in use now.
     let reset = fs::write("/proc/self/clear_refs", "5").is_ok();

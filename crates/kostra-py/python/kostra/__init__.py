@@ -26,6 +26,7 @@ from kostra._graph import (
     maximum_spanning_forest,
     minimum_spanning_forest,
     read,
+    release_memory,
 )
 from kostra._kostra import __version__
 from kostra._merge import merge
@@ -51,6 +52,7 @@ __all__ = [
     "minimum_spanning_forest",
     "minimum_spanning_forest_files",
     "read",
+    "release_memory",
     "spark",
 ]
 

@@ -277,3 +277,11 @@ def algorithms() -> dict[str, str]:
 def devices() -> list[str]:
     """The devices of this machine: "cpu", and every NVIDIA GPU that the driver finds."""
     return ["cpu", *(name for name, _, _ in _kostra.devices())]
+
+
+def release_memory() -> None:
+    """Gives the memory back to the system that is kept for the next solves, 256 MiB at most.
+
+    The system can take it without being asked when it is short of memory; until then it counts as this process's.
+    """
+    _kostra.release_memory()

@@ -26,7 +26,7 @@ enum Edges {
 impl Chosen {
     pub(super) fn new(graph: &Graph) -> Result<Self> {
         let (n, m) = (graph.vertices(), graph.edges());
-        let edges = if m / MARKED <= n { Edges::Marks(Buffer::zeroed(m)?) } else { Edges::Ids(Buffer::zeroed(n)?) };
+        let edges = if m / MARKED <= n { Edges::Marks(Buffer::of_zeros(m)?) } else { Edges::Ids(Buffer::of_any(n)?) };
         Ok(Self { count: 0, edges })
     }
 

@@ -73,7 +73,7 @@ impl Ballot<'_> {
 impl Cells {
     /// Room for so many trees, `most` times.
     pub(super) fn new(trees: usize, most: usize, threads: usize) -> Result<Self> {
-        Ok(Self { cells: Buffer::zeroed(trees * most)?, most, threads, trees, copies: 1 })
+        Ok(Self { cells: Buffer::of_any(trees * most)?, most, threads, trees, copies: 1 })
     }
 
     /// Takes new memory for so many trees and fewer, and hands over the old.

@@ -237,7 +237,7 @@ impl List {
         let count = |span: &Span| entries(span).map(|edge| usize::from(is_light(edge[1]))).sum::<usize>();
         let mut starts: Vec<usize> = self.spans.par_iter().map(count).collect();
         let counts = starts.clone();
-        let mut light = Buffer::<u64>::zeroed(2 * scan(&mut starts))?;
+        let mut light = Buffer::<u64>::of_any(2 * scan(&mut starts))?;
         let list = shared(&mut light);
         let spans = self.spans.par_iter().zip(starts).zip(counts).map(|((span, start), len)| {
             contest.watch.check()?;

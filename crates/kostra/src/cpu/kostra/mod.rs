@@ -170,7 +170,7 @@ impl<'a, K: Key> Work<'a, K> {
         Ok(Self {
             cells: Cells::new(n, copies, contest.threads)?,
             contest,
-            links: Buffer::zeroed(n)?,
+            links: Buffer::of_any(n)?,
             chosen: Chosen::new(graph)?,
             stats: run.stats(),
         })
@@ -186,7 +186,7 @@ impl<'a, K: Key> Work<'a, K> {
         let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
         let labels: &[u32] = &labels;
         let joining = |edges: Range<usize>| joining(labels, &src[edges.clone()], &dst[edges]);
-        let mut selected = Buffer::zeroed(graph.edges().div_ceil(64))?;
+        let mut selected = Buffer::of_any(graph.edges().div_ceil(64))?;
         let counts = self.contest.select(&mut selected, joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
         let room = self.cells.shrink(trees)?;
@@ -205,10 +205,10 @@ impl<'a, K: Key> Work<'a, K> {
         let light = if connecting * FEW < m as f64 { connecting } else { LIGHT * n as f64 };
         let threshold = at_share(sample, light / m as f64);
         let keys = self.contest.keys;
-        let mut selected = Buffer::zeroed(m.div_ceil(64))?;
+        let mut selected = Buffer::of_any(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
         self.cells.clear(n);
-        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots(), Buffer::zeroed)?;
+        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots(), Buffer::of_any)?;
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
         }
@@ -222,7 +222,7 @@ impl<'a, K: Key> Work<'a, K> {
             let counts = self.contest.select(&mut selected, leaving)?;
             self.cells.clear(trees);
             let list =
-                List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), Buffer::zeroed)?;
+                List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), Buffer::of_any)?;
             drop(selected);
             self.contract(list, trees)?;
         }

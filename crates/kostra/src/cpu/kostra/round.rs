@@ -28,7 +28,7 @@ impl<K: Key> Work<'_, K> {
         trees: usize,
         complete: &mut usize,
     ) -> Result<(Buffer<u32>, usize)> {
-        let mut labels = Buffer::<u32>::zeroed(trees)?;
+        let mut labels = Buffer::<u32>::of_any(trees)?;
         let best = self.cells.merge(&self.contest, |at| edges.id(at as usize));
         let links = &mut self.links[..trees];
         link(best, edges, links, self.chosen.marks(), &mut labels);
@@ -61,7 +61,7 @@ impl<K: Key> Work<'_, K> {
                 left -= 1;
             }
         }
-        let mut labels = Buffer::zeroed(trees)?;
+        let mut labels = Buffer::of_any(trees)?;
         for (label, set) in labels.iter_mut().zip(sets.labels()) {
             *label = !(complete as u32 + set);
         }
