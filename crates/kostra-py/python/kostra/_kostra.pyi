@@ -29,6 +29,7 @@ __all__ = [
     "nx_weights",
     "point_tree",
     "read",
+    "release_memory",
     "tie_order",
     "tree_of_rows",
 ]
