@@ -1,0 +1,98 @@
+//! Memory of large arrays that are done with, kept for the next ones.
+//!
+//! The system clears fresh memory page by page, which took up to a fifth of a solve. What one array leaves, the next can take as
+//! it is: within a solve, and from solve to solve. Whenever the system is short of memory, it may have it back at once.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memmap2::MmapMut;
+
+/// Bytes that are kept at most.
+const MOST: usize = 256 << 20;
+
+/// The last to come is the last.
+static SPARE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+
+/// Gives the memory back to the system that is kept for the next solves: 256 MiB at most, and no more than was in use at a time.
+/// The system can take it without being asked, but until it does, it counts as this program's.
+///
+/// ```
+/// let graph = kostra::generate("grid:rows=1000,cols=1000")?;
+/// let forest = kostra::minimum_spanning_forest(&graph)?;
+/// kostra::release_memory();
+/// # Ok::<(), kostra::Error>(())
+/// ```
+pub fn release_memory() {
+    let kept = std::mem::take(&mut *lock());
+    drop(kept);
+}
+
+/// Keeps memory for later.
+pub(crate) fn keep(map: MmapMut) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: nothing borrows the map, so nobody sees its bytes change to zeros. Advice only: it need not be taken.
+    #[allow(unsafe_code)]
+    let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::Free) };
+    let mut spare = lock();
+    spare.push(map);
+    let beyond = spare.iter().map(|map| map.len()).sum::<usize>().saturating_sub(MOST);
+    let old = first(&mut spare, beyond);
+    drop(spare);
+    // Giving back takes longer than others should wait.
+    drop(old);
+}
+
+/// Memory of at least so many bytes, with anything in it, and `more` than that at most.
+pub(crate) fn take(bytes: usize, more: usize) -> Option<MmapMut> {
+    let mut spare = lock();
+    let fitting = spare.iter().enumerate().filter(|(_, map)| (bytes..=bytes + more).contains(&map.len()));
+    let (at, _) = fitting.min_by_key(|(_, map)| map.len())?;
+    Some(spare.remove(at))
+}
+
+/// Gives back what fresh memory of so many bytes can take the place of: so memory that is kept never adds to a peak.
+pub(crate) fn make_way(bytes: usize) {
+    let mut spare = lock();
+    // The small ones first: large ones are worth most.
+    spare.sort_by_key(|map| map.len());
+    let gone = first(&mut spare, bytes);
+    drop(spare);
+    drop(gone);
+}
+
+/// The first that have so many bytes together, or all.
+fn first(spare: &mut Vec<MmapMut>, bytes: usize) -> Vec<MmapMut> {
+    let mut missing = bytes;
+    let is_wanted = |map: &&MmapMut| {
+        let wanted = missing > 0;
+        missing = missing.saturating_sub(map.len());
+        wanted
+    };
+    let count = spare.iter().take_while(is_wanted).count();
+    spare.drain(..count).collect()
+}
+
+fn lock() -> MutexGuard<'static, Vec<MmapMut>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_go_and_no_more_than_asked_for() {
+        let maps = || [1, 2, 3].map(|pages: usize| MmapMut::map_anon(pages << 12).unwrap()).into_iter().collect();
+        let left = |bytes| {
+            let mut maps: Vec<MmapMut> = maps();
+            let gone = first(&mut maps, bytes);
+            assert_eq!(gone.len() + maps.len(), 3);
+            maps.iter().map(|map| map.len() >> 12).collect::<Vec<_>>()
+        };
+        assert_eq!(left(0), [1, 2, 3]);
+        assert_eq!(left(1), [2, 3]);
+        assert_eq!(left(1 << 12), [2, 3]);
+        assert_eq!(left((1 << 12) + 1), [3]);
+        assert_eq!(left(usize::MAX), []);
+    }
+}
