@@ -10,7 +10,7 @@ use memmap2::MmapMut;
 /// Bytes that are kept at most.
 const MOST: usize = 256 << 20;
 
-/// The last to come is the last.
+/// The oldest first.
 static SPARE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
 /// Gives the memory back to the system that is kept for the next solves: 256 MiB at most, and no more than was in use at a time.
@@ -27,8 +27,11 @@ pub fn release_memory() {
     drop(kept);
 }
 
-/// Keeps memory for later.
+/// Keeps memory for later, unless it is too much.
 pub(crate) fn keep(map: MmapMut) {
+    if map.len() > MOST {
+        return;
+    }
     #[cfg(target_os = "linux")]
     // SAFETY: nothing borrows the map, so nobody sees its bytes change to zeros. Advice only: it need not be taken.
     #[allow(unsafe_code)]
@@ -36,40 +39,37 @@ pub(crate) fn keep(map: MmapMut) {
     let mut spare = lock();
     spare.push(map);
     let beyond = spare.iter().map(|map| map.len()).sum::<usize>().saturating_sub(MOST);
-    let old = first(&mut spare, beyond);
+    let oldest = remove(&mut spare, beyond, |_| 0);
     drop(spare);
     // Giving back takes longer than others should wait.
-    drop(old);
+    drop(oldest);
 }
 
 /// Memory of at least so many bytes, with anything in it, and `more` than that at most.
 pub(crate) fn take(bytes: usize, more: usize) -> Option<MmapMut> {
     let mut spare = lock();
-    let fitting = spare.iter().enumerate().filter(|(_, map)| (bytes..=bytes + more).contains(&map.len()));
+    let fitting = spare.iter().enumerate().filter(|(_, map)| (bytes..=bytes.saturating_add(more)).contains(&map.len()));
     let (at, _) = fitting.min_by_key(|(_, map)| map.len())?;
     Some(spare.remove(at))
 }
 
 /// Gives back what fresh memory of so many bytes can take the place of: so memory that is kept never adds to a peak.
 pub(crate) fn make_way(bytes: usize) {
-    let mut spare = lock();
-    // The small ones first: large ones are worth most.
-    spare.sort_by_key(|map| map.len());
-    let gone = first(&mut spare, bytes);
-    drop(spare);
+    // Large ones are worth most.
+    let smallest = |spare: &[MmapMut]| (0..spare.len()).min_by_key(|&at| spare[at].len()).unwrap_or(0);
+    let gone = remove(&mut lock(), bytes, smallest);
     drop(gone);
 }
 
-/// The first that have so many bytes together, or all.
-fn first(spare: &mut Vec<MmapMut>, bytes: usize) -> Vec<MmapMut> {
-    let mut missing = bytes;
-    let is_wanted = |map: &&MmapMut| {
-        let wanted = missing > 0;
+/// Removes the next that `pick` says until they have so many bytes together, or none is left.
+fn remove(spare: &mut Vec<MmapMut>, bytes: usize, pick: impl Fn(&[MmapMut]) -> usize) -> Vec<MmapMut> {
+    let (mut gone, mut missing) = (Vec::new(), bytes);
+    while missing > 0 && !spare.is_empty() {
+        let map = spare.remove(pick(spare));
         missing = missing.saturating_sub(map.len());
-        wanted
-    };
-    let count = spare.iter().take_while(is_wanted).count();
-    spare.drain(..count).collect()
+        gone.push(map);
+    }
+    gone
 }
 
 fn lock() -> MutexGuard<'static, Vec<MmapMut>> {
@@ -81,18 +81,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_go_and_no_more_than_asked_for() {
-        let maps = || [1, 2, 3].map(|pages: usize| MmapMut::map_anon(pages << 12).unwrap()).into_iter().collect();
-        let left = |bytes| {
-            let mut maps: Vec<MmapMut> = maps();
-            let gone = first(&mut maps, bytes);
+    fn what_is_picked_goes_and_no_more_than_asked_for() {
+        let left = |bytes, pick: fn(&[MmapMut]) -> usize| {
+            let mut maps: Vec<_> = [2, 1, 3].map(|pages: usize| MmapMut::map_anon(pages << 12).unwrap()).into();
+            let gone = remove(&mut maps, bytes, pick);
             assert_eq!(gone.len() + maps.len(), 3);
             maps.iter().map(|map| map.len() >> 12).collect::<Vec<_>>()
         };
-        assert_eq!(left(0), [1, 2, 3]);
-        assert_eq!(left(1), [2, 3]);
-        assert_eq!(left(1 << 12), [2, 3]);
-        assert_eq!(left((1 << 12) + 1), [3]);
-        assert_eq!(left(usize::MAX), []);
+        assert_eq!(left(0, |_| 0), [2, 1, 3]);
+        assert_eq!(left(1, |_| 0), [1, 3]);
+        assert_eq!(left(2 << 12, |_| 0), [1, 3]);
+        assert_eq!(left((2 << 12) + 1, |_| 0), [3]);
+        assert_eq!(left(usize::MAX, |_| 0), []);
+        assert_eq!(left(1, |maps| maps.len() - 1), [2, 1]);
     }
 }
