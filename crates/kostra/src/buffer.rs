@@ -1,4 +1,4 @@
-//! Large arrays of zeros, in huge pages where the system has them.
+//! Large arrays, in huge pages where the system has them.
 //!
 //! A fresh array costs one page fault for every 4 KiB that is first written, which is more than writing it: filling
 //! new memory ran at 1.5 GB/s in small pages and at 5 GB/s in pages of 2 MiB. So large arrays are anonymous maps for which
@@ -33,7 +33,8 @@ pub(crate) fn check_room(bytes: u64) -> Result<()> {
     if is_promised { Ok(()) } else { Err(Error::Memory { bytes }) }
 }
 
-/// An array of zeros to be filled: a vector where it is small, an anonymous map in huge pages where it is large.
+/// An array to be filled: a vector where it is small, an anonymous map in huge pages where it is large. Its map goes to the
+/// [`spare`] ones when it is dropped.
 ///
 /// Looking into it goes through a check of alignment; in loops, take the slice out once.
 #[derive(Debug)]
@@ -51,14 +52,12 @@ impl<T: Pod> Buffer<T> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::Memory { bytes: u64::MAX })?;
         if bytes >= LARGE {
             spare::make_way(bytes);
-        }
-        if bytes >= LARGE
-            && let Ok(map) = MmapMut::map_anon(bytes)
-        {
-            // Advice only: where there are no huge pages, small ones do.
-            #[cfg(target_os = "linux")]
-            let _ = map.advise(memmap2::Advice::HugePage);
-            return Ok(Self(Storage::Map { bytes: map, len }));
+            if let Ok(map) = MmapMut::map_anon(bytes) {
+                // Advice only: where there are no huge pages, small ones do.
+                #[cfg(target_os = "linux")]
+                let _ = map.advise(memmap2::Advice::HugePage);
+                return Ok(Self(Storage::Map { bytes: map, len }));
+            }
         }
         let mut items = Vec::new();
         items.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: bytes as u64 })?;
@@ -83,7 +82,7 @@ impl<T: Pod> Buffer<T> {
         T: Send,
     {
         let Some(mut items) = Self::used(len, TOO_MUCH) else { return Self::zeroed(len) };
-        items.par_chunks_mut(HUGE_PAGE / 8).for_each(|part| part.fill(T::zeroed()));
+        items.par_chunks_mut(HUGE_PAGE / size_of::<T>()).for_each(|part| part.fill(T::zeroed()));
         Ok(items)
     }
 

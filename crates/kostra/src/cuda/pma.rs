@@ -49,7 +49,8 @@ const SORTED_FROM: usize = 16;
 /// Bytes of a tree's member.
 const MEMBER: usize = 24;
 
-/// Bytes that it takes beside the graph for each vertex and each edge, whose arcs are on two lists, with what sorting, a table of pairs and the ranks of 64-bit keys need.
+/// Bytes that it takes beside the graph for each vertex and each edge. Arcs are on two lists; sorting, a table of pairs and
+/// the ranks of 64-bit keys count.
 pub(super) const BYTES: (u64, u64) = (48, 102);
 
 /// The trees of a round, as the kernels take them.

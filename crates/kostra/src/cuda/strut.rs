@@ -21,7 +21,8 @@ use super::resident::{DeviceKey, Solved, Solver};
 use crate::error::Result;
 use crate::run::Run;
 
-/// Bytes that it takes beside the graph for each vertex and each edge, which are on two lists, with a table of pairs and the ranks of 64-bit keys.
+/// Bytes that it takes beside the graph for each vertex and each edge. Edges are on two lists; a table of pairs and the ranks
+/// of 64-bit keys count.
 pub(super) const BYTES: (u64, u64) = (24, 53);
 
 /// Solves a graph that is on the GPU. Option: `keep-parallel`.

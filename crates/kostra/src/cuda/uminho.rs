@@ -20,7 +20,8 @@ use super::resident::{DeviceKey, Solved, Solver, address};
 use crate::error::Result;
 use crate::run::Run;
 
-/// Bytes that it takes beside the graph for each vertex and each edge, whose arcs are on two lists, with the ranks of 64-bit keys.
+/// Bytes that it takes beside the graph for each vertex and each edge. Arcs are on two lists; the ranks of 64-bit keys
+/// count.
 pub(super) const BYTES: (u64, u64) = (28, 70);
 
 /// Solves a graph that is on the GPU.

@@ -22,7 +22,8 @@ use super::resident::{DeviceKey, Solved, Solver, address};
 use crate::error::Result;
 use crate::run::Run;
 
-/// Bytes that it takes beside the graph for each vertex and each edge, whose arcs are on two lists, with what sorting and the ranks of 64-bit keys need.
+/// Bytes that it takes beside the graph for each vertex and each edge. Arcs are on two lists; sorting and the ranks of 64-bit
+/// keys count.
 pub(super) const BYTES: (u64, u64) = (66, 86);
 
 /// Solves a graph that is on the GPU.
