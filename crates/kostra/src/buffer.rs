@@ -52,7 +52,8 @@ impl<T: Pod> Buffer<T> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::Memory { bytes: u64::MAX })?;
         if bytes >= LARGE {
             spare::make_way(bytes);
-            if let Ok(map) = MmapMut::map_anon(bytes) {
+            // Whole huge pages, or Linux puts the map where no page boundary is and fills its ends with small ones.
+            if let Ok(map) = MmapMut::map_anon(bytes.checked_next_multiple_of(HUGE_PAGE).unwrap_or(bytes)) {
                 // Advice only: where there are no huge pages, small ones do.
                 #[cfg(target_os = "linux")]
                 let _ = map.advise(memmap2::Advice::HugePage);

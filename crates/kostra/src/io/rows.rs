@@ -14,7 +14,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::balance::{Balance, Bits, Secrets};
-use super::upper::{self, Arcs, Counted, Room};
+use super::upper::{self, Arcs, Counted};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -26,9 +26,9 @@ const BLOCK: usize = 1 << 10;
 /// Arcs that a thread takes at a time: what is kept of them fits into a core's own cache. Half as many took 8 % longer.
 pub(super) const PIECE: usize = 1 << 15;
 
-/// A row is written so far at a time, in two vector instructions. Most rows are no longer, so that no branch has to guess
+/// A row is written so far at a time, in a few vector instructions. Most rows are no longer, so that no branch has to guess
 /// their lengths.
-const SHORT: usize = 16;
+const SHORT: usize = 32;
 
 /// Arcs of a file, straight from its bytes: all of them, or a part that is read at a time.
 pub(super) struct Rows<'a, E, W> {
@@ -59,28 +59,62 @@ where
     E: Pod + Ord + Into<u64> + Send + Sync,
     W: Pod + Bits + Send + Sync,
 {
-    rows.check_ends(rows.targets.len())?;
-    // Room for all arcs: what is not used takes no memory.
     let arcs = rows.targets.len();
-    let room = arcs.min(u32::MAX as usize);
-    let (mut src, mut dst, mut weights) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?, Buffer::zeroed(room)?);
-    // No fewer are kept, whether the arcs are symmetric or not.
-    let least = room.min(arcs / 2);
-    src.populate(least);
-    dst.populate(least);
-    weights.populate(least);
-    let (upper, balance) = keep_upper(rows, (&mut src, &mut dst, &mut weights), watch)?;
-    let edges = if balance.is_symmetric() { upper } else { arcs };
-    if edges > room {
+    rows.check_ends(arcs)?;
+    // Half of them and some loops. No fewer are kept, whether the arcs are symmetric or not.
+    let mut room = Room::new(arcs / 2 + arcs / 64, arcs / 2)?;
+    let (upper, balance) = keep_upper(rows, room.slices(), watch)?;
+    let is_symmetric = balance.is_symmetric();
+    let edges = if is_symmetric { upper } else { arcs };
+    if edges > u32::MAX as usize {
         return Err(Error::TooLarge { what: "edges", count: edges as u64 });
     }
-    if !balance.is_symmetric() {
-        keep_all(rows, (&mut src, &mut dst, &mut weights));
+    if edges > room.src.len() {
+        drop(room);
+        room = Room::new(edges, edges)?;
+        if is_symmetric {
+            keep_upper(rows, room.slices(), watch)?;
+        }
     }
-    src.truncate(edges);
-    dst.truncate(edges);
-    weights.truncate(edges);
-    Ok((src.into(), dst.into(), weights.into()))
+    if !is_symmetric {
+        keep_all(rows, room.slices());
+    }
+    Ok(room.into_arrays(edges))
+}
+
+/// Room for edges.
+struct Room<W> {
+    src: Buffer<u32>,
+    dst: Buffer<u32>,
+    weights: Buffer<W>,
+}
+
+impl<W: Pod + Send> Room<W> {
+    /// For `len` edges, of which there will be `least` or more.
+    fn new(len: usize, least: usize) -> Result<Self> {
+        let len = len.min(u32::MAX as usize);
+        let mut room = Self {
+            src: Buffer::of_any_to_keep(len)?,
+            dst: Buffer::of_any_to_keep(len)?,
+            weights: Buffer::of_any_to_keep(len)?,
+        };
+        room.src.populate(least);
+        room.dst.populate(least);
+        room.weights.populate(least);
+        Ok(room)
+    }
+
+    fn slices(&mut self) -> Slices<'_, W> {
+        (&mut self.src, &mut self.dst, &mut self.weights)
+    }
+
+    /// The first `edges` of them.
+    fn into_arrays(mut self, edges: usize) -> Arrays<W> {
+        self.src.truncate(edges);
+        self.dst.truncate(edges);
+        self.weights.truncate(edges);
+        (self.src.into(), self.dst.into(), self.weights.into())
+    }
 }
 
 /// Writes the arcs with u <= v, as far as there is room, and returns how many there are; adds all to the balance.
@@ -217,9 +251,12 @@ impl<W: Pod + Bits> Part<W> {
     /// Keeps the arcs of a piece with u <= v.
     pub(super) fn keep_upper<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+        #[allow(unsafe_code)]
+        if upper::has_avx512() {
             // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
-            #[allow(unsafe_code)]
+            return unsafe { self.keep_upper_avx512(rows, piece) };
+        } else if upper::has_avx2() {
+            // SAFETY: the same.
             return unsafe { self.keep_upper_avx2(rows, piece) };
         }
         self.keep_upper_by(rows, piece, upper::keep);
@@ -236,6 +273,12 @@ impl<W: Pod + Bits> Part<W> {
     }
 
     #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,bmi2,popcnt")]
+    fn keep_upper_avx512<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
+        self.keep_upper_by(rows, piece, |arcs, room, secrets| upper::keep_avx512(arcs, room, secrets));
+    }
+
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,popcnt")]
     fn keep_upper_avx2<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
         self.keep_upper_by(rows, piece, |arcs, room, secrets| upper::keep_avx2(arcs, room, secrets));
@@ -247,7 +290,7 @@ impl<W: Pod + Bits> Part<W> {
         &mut self,
         rows: &Rows<E, W>,
         piece: Range<usize>,
-        keep: impl Fn(Arcs<W>, Room<W>, &Secrets) -> Counted,
+        keep: impl Fn(Arcs<W>, upper::Room<W>, &Secrets) -> Counted,
     ) {
         (self.len, self.balance) = (0, Balance::default());
         let (mut row, mut sources, mut last) = (rows.row_of(rows.first + piece.start), [0; BLOCK + SHORT], 0);

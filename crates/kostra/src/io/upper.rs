@@ -3,7 +3,8 @@
 //! Where the processor has the vector instructions of 2013, they take eight arcs at a time, in a third of the time. A mask of
 //! those that are kept picks a permutation that moves them to the front; all eight are stored, and the next eight behind those
 //! that are kept. The hash is that of [`balance`](super::balance), four arcs to a multiplication: those at even places as they
-//! lie, those at odd places shifted down.
+//! lie, those at odd places shifted down. The instructions of 2017 take sixteen arcs in the same way, and need no table to move
+//! those to the front that are kept.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
@@ -40,20 +41,52 @@ pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> 
     Counted { len, sum, last }
 }
 
-/// As [`keep`].
+/// Whether the processor has the instructions of [`keep_avx2`].
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-pub(super) fn keep_avx2<W: Pod + Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Counted {
-    let ((src, dst), most) = ((&mut *room.0, &mut *room.1), arcs.0.len() / 8 * 8);
-    let kept = match size_of::<W>() {
-        0 => avx2::keep::<0>(arcs.0, arcs.1, &[], src, dst, &mut [], secrets),
-        4 => avx2::keep::<1>(arcs.0, arcs.1, cast_slice(arcs.2), src, dst, cast_slice_mut(room.2), secrets),
-        _ => avx2::keep::<2>(arcs.0, arcs.1, cast_slice(arcs.2), src, dst, cast_slice_mut(room.2), secrets),
-    };
-    let rest = (&arcs.0[most..], &arcs.1[most..], &arcs.2[most..]);
-    let rest = keep(rest, (&mut src[kept.len..], &mut dst[kept.len..], &mut room.2[kept.len..]), secrets);
-    Counted { len: kept.len + rest.len, sum: kept.sum.wrapping_add(rest.sum), last: kept.last.max(rest.last) }
+pub(super) fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt")
 }
+
+/// Whether the processor has the instructions of [`keep_avx512`].
+#[cfg(target_arch = "x86_64")]
+pub(super) fn has_avx512() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("bmi2") && has_avx2()
+}
+
+/// Has what comes so far behind these items fetched: processors do not fetch across the pages of mapped files on their own.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch_ahead<T>(items: &[T]) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+    const BYTES: usize = 2 << 10;
+    // SAFETY: nothing is read, and an address where nothing is does no harm.
+    #[allow(unsafe_code)]
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_byte_add(BYTES).cast());
+    }
+}
+
+macro_rules! keep_by_vectors {
+    ($name:ident, $module:ident, $lanes:literal, $features:literal) => {
+        /// As [`keep`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        pub(super) fn $name<W: Pod + Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> Counted {
+            let ((src, dst), most) = ((&mut *room.0, &mut *room.1), arcs.0.len() / $lanes * $lanes);
+            let kept = match size_of::<W>() {
+                0 => $module::keep::<0>(arcs.0, arcs.1, &[], src, dst, &mut [], secrets),
+                4 => $module::keep::<1>(arcs.0, arcs.1, cast_slice(arcs.2), src, dst, cast_slice_mut(room.2), secrets),
+                _ => $module::keep::<2>(arcs.0, arcs.1, cast_slice(arcs.2), src, dst, cast_slice_mut(room.2), secrets),
+            };
+            let rest = (&arcs.0[most..], &arcs.1[most..], &arcs.2[most..]);
+            let rest = keep(rest, (&mut src[kept.len..], &mut dst[kept.len..], &mut room.2[kept.len..]), secrets);
+            Counted { len: kept.len + rest.len, sum: kept.sum.wrapping_add(rest.sum), last: kept.last.max(rest.last) }
+        }
+    };
+}
+keep_by_vectors!(keep_avx2, avx2, 8, "avx2,popcnt");
+keep_by_vectors!(keep_avx512, avx512, 16, "avx512f,bmi2,popcnt");
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
@@ -61,7 +94,7 @@ mod avx2 {
 
     use bytemuck::cast;
 
-    use super::{Counted, Secrets};
+    use super::{Counted, Secrets, fetch_ahead};
 
     /// For every mask of eight bits the places of those that are set, ascending, a byte each.
     const FRONT: [u64; 256] = {
@@ -93,9 +126,11 @@ mod avx2 {
     ) -> Counted {
         let secrets = secrets.map(|secret| _mm256_set1_epi32(secret as i32));
         let (mut len, mut sum, mut last) = (0, _mm256_setzero_si256(), _mm256_setzero_si256());
-        for (at, (&u, &v)) in sources.as_chunks::<8>().0.iter().zip(targets.as_chunks::<8>().0).enumerate() {
+        for (at, (u, v)) in sources.as_chunks::<8>().0.iter().zip(targets.as_chunks::<8>().0).enumerate() {
             let weights = weights[8 * WORDS * at..].as_chunks::<8>().0;
-            let (u, v): (__m256i, __m256i) = (cast(u), cast(v));
+            fetch_ahead(v);
+            fetch_ahead(weights);
+            let (u, v): (__m256i, __m256i) = (cast(*u), cast(*v));
             // Unsigned numbers have no comparison, but a minimum.
             let (low, high) = (_mm256_min_epu32(u, v), _mm256_max_epu32(u, v));
             last = _mm256_max_epu32(last, high);
@@ -168,6 +203,88 @@ mod avx2 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    use bytemuck::cast;
+
+    use super::{Counted, Secrets, fetch_ahead};
+
+    /// As [`keep`](super::keep) for all arcs but the last few, with `WORDS` words of weight each.
+    #[target_feature(enable = "avx512f,bmi2,popcnt")]
+    pub(super) fn keep<const WORDS: usize>(
+        sources: &[u32],
+        targets: &[u32],
+        weights: &[u32],
+        src: &mut [u32],
+        dst: &mut [u32],
+        kept_weights: &mut [u32],
+        secrets: &Secrets,
+    ) -> Counted {
+        let secrets = secrets.map(|secret| _mm512_set1_epi32(secret as i32));
+        let (mut len, mut sum, mut last) = (0, _mm512_setzero_si512(), _mm512_setzero_si512());
+        for (at, (u, v)) in sources.as_chunks::<16>().0.iter().zip(targets.as_chunks::<16>().0).enumerate() {
+            let weights = weights[16 * WORDS * at..].as_chunks::<16>().0;
+            fetch_ahead(v);
+            fetch_ahead(weights);
+            let (u, v): (__m512i, __m512i) = (cast(*u), cast(*v));
+            let (low, high) = (_mm512_min_epu32(u, v), _mm512_max_epu32(u, v));
+            last = _mm512_max_epu32(last, high);
+            let ends = [_mm512_xor_si512(low, secrets[0]), _mm512_xor_si512(high, secrets[1])];
+            let [mut even, mut odd] = [_mm512_setzero_si512(); 2];
+            if WORDS == 1 {
+                even = cast(weights[0]);
+                odd = _mm512_srli_epi64::<32>(even);
+            } else if WORDS == 2 {
+                let (first, second) = (cast(weights[0]), cast(weights[1]));
+                let places = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+                even = _mm512_permutex2var_epi64(first, places, second);
+                odd = _mm512_permutex2var_epi64(first, _mm512_add_epi64(places, _mm512_set1_epi64(1)), second);
+            }
+            let hash = |ends: [__m512i; 2], weight: __m512i| {
+                let mut mixed = _mm512_mul_epu32(ends[0], ends[1]);
+                if WORDS == 2 {
+                    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(weight), secrets[6]);
+                    mixed = _mm512_xor_si512(mixed, high);
+                }
+                let high = _mm512_srli_epi64::<32>(mixed);
+                let three = |a, b, c| _mm512_ternarylogic_epi32::<0b1001_0110>(a, b, c);
+                let once = _mm512_mul_epu32(three(mixed, weight, secrets[2]), _mm512_xor_si512(high, secrets[3]));
+                let twice = _mm512_mul_epu32(three(high, weight, secrets[4]), _mm512_xor_si512(mixed, secrets[5]));
+                _mm512_add_epi64(once, _mm512_rol_epi64::<32>(twice))
+            };
+            let (rises, falls) = (_mm512_cmplt_epu32_mask(u, v), _mm512_cmpgt_epu32_mask(u, v));
+            let evens = |mask: __mmask16| _pext_u32(mask.into(), 0x5555) as __mmask8;
+            let odds = |mask: __mmask16| _pext_u32(mask.into(), 0xaaaa) as __mmask8;
+            let hashed = hash(ends, even);
+            sum = _mm512_mask_add_epi64(sum, evens(rises), sum, hashed);
+            sum = _mm512_mask_sub_epi64(sum, evens(falls), sum, hashed);
+            let hashed = hash(ends.map(|end| _mm512_srli_epi64::<32>(end)), odd);
+            sum = _mm512_mask_add_epi64(sum, odds(rises), sum, hashed);
+            sum = _mm512_mask_sub_epi64(sum, odds(falls), sum, hashed);
+
+            let kept = !falls;
+            let to_front = |items| cast::<_, [u32; 16]>(_mm512_maskz_compress_epi32(kept, items));
+            src[len..len + 16].copy_from_slice(&to_front(u));
+            dst[len..len + 16].copy_from_slice(&to_front(v));
+            if WORDS == 1 {
+                kept_weights[len..len + 16].copy_from_slice(&to_front(even));
+            } else if WORDS == 2 {
+                let mut len = len;
+                for (&eight, kept) in weights[..2].iter().zip([kept as u8, (kept >> 8) as u8]) {
+                    let eight: [u32; 16] = cast(_mm512_maskz_compress_epi64(kept, cast(eight)));
+                    kept_weights[2 * len..2 * len + 16].copy_from_slice(&eight);
+                    len += kept.count_ones() as usize;
+                }
+            }
+            len += kept.count_ones() as usize;
+        }
+        let last = _mm512_reduce_max_epu32(last);
+        Counted { len, sum: _mm512_reduce_add_epi64(sum) as u64, last }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,10 +315,16 @@ mod tests {
                 };
                 agrees(keep);
                 #[cfg(target_arch = "x86_64")]
-                if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+                if has_avx2() {
                     // SAFETY: the processor has the instructions.
                     #[allow(unsafe_code)]
                     agrees(|arcs, room, secrets| unsafe { keep_avx2(arcs, room, secrets) });
+                }
+                #[cfg(target_arch = "x86_64")]
+                if has_avx512() {
+                    // SAFETY: the processor has the instructions.
+                    #[allow(unsafe_code)]
+                    agrees(|arcs, room, secrets| unsafe { keep_avx512(arcs, room, secrets) });
                 }
             }
         }
