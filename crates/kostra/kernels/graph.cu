@@ -52,6 +52,39 @@ template <typename K> __device__ void sum_keys(const K *keys, const u32 *edges, 
 KERNELS(u32)
 KERNELS(u64)
 
+// Numbers as src/cuda/pack.rs packs them, so many to a piece: where the first piece is, how far apart pieces are, and where the
+// numbers go.
+struct Packed {
+    const unsigned char *pieces;
+    u64 stride;
+    u32 *to;
+};
+struct AllPacked {
+    Packed arrays[3];
+};
+constexpr u32 PACKED_BLOCK = 2048;
+
+// Unpacks one array for each row of blocks, and one packed block after the other in each.
+extern "C" __global__ void __launch_bounds__(THREADS) unpack(AllPacked all, u32 count, u32 piece) {
+    Packed array = all.arrays[blockIdx.y];
+    u32 blocks = (count + PACKED_BLOCK - 1) / PACKED_BLOCK, piece_blocks = piece / PACKED_BLOCK;
+    for (u32 block = blockIdx.x; block < blocks; block += gridDim.x) {
+        const unsigned char *start = array.pieces + block / piece_blocks * array.stride;
+        uint2 head = ((const uint2 *)start)[block % piece_blocks];
+        u32 bytes = head.y % 8, first = block * PACKED_BLOCK, length = min(PACKED_BLOCK, count - first);
+        const unsigned char *packed = start + (head.y - bytes), *thirds = packed + 2 * length;
+        const unsigned short *halves = (const unsigned short *)packed;
+        for (u32 i = threadIdx.x; i < length; i += THREADS) {
+            u32 above = 0;
+            if (bytes == 1) above = packed[i];
+            if (bytes == 2 || bytes == 3) above = halves[i];
+            if (bytes == 3) above += (u32)thirds[i] << 16;
+            if (bytes == 4) above = ((const u32 *)packed)[i];
+            array.to[first + i] = head.x + above;
+        }
+    }
+}
+
 // Vertex ids of any type as 32-bit ones. What was seen: the first edge with an id that is not below `limit`, and the largest id
 // + 1 of the others.
 template <typename T> __device__ void take_ids(const T *from, u32 *ids, u64 count, u64 limit, u64 *first_wrong, u64 *largest) {

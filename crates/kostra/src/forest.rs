@@ -10,7 +10,7 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::par::{block, ones, pack_flags, shared, sorted_distinct, split};
+use crate::par::{block, list_ones, pack_flags, shared, sorted_distinct, split};
 use crate::run::Stats;
 use crate::union_find::UnionFind;
 use crate::weight::Total;
@@ -72,13 +72,11 @@ impl Forest {
         let mut edges = Buffer::of_any_to_keep(counts.iter().sum())?;
         let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
         parts.for_each(|(number, (part, ids))| {
-            let mut ids = ids.iter_mut();
+            let mut at = 0;
             for (marks, first) in part.chunks(64).zip((number * block..).step_by(64)) {
                 let mut flags = [0; 64];
                 flags[..marks.len()].copy_from_slice(marks);
-                let marked = ones(pack_flags(&flags)).map(|bit| (first + bit) as u32);
-                // `ids` stands second: the end of `marked` must not take one of them.
-                marked.zip(ids.by_ref()).for_each(|(e, id)| *id = e);
+                at += list_ones(pack_flags(&flags), first as u32, &mut ids[at..]);
             }
         });
         Ok(Self::from_sorted(graph, edges, stats))

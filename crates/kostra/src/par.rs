@@ -193,6 +193,44 @@ pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
+/// For every byte the places of its bits that are set, ascending, and then anything.
+const PLACES: [[u8; 8]; 256] = {
+    let (mut table, mut byte) = ([[0; 8]; 256], 0);
+    while byte < 256 {
+        let (mut bit, mut set) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte][set] = bit;
+                set += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
+
+/// Writes `first` and the numbers of the bits that are set, added up, to the front of `ids`, where there is room; returns how many
+/// there are.
+#[inline(always)]
+pub(crate) fn list_ones(word: u64, first: u32, ids: &mut [u32]) -> usize {
+    /// Where fewer bits are set, one at a time is faster.
+    const MANY: u32 = 12;
+    let count = word.count_ones();
+    if count < MANY || ids.len() < 64 {
+        ones(word).zip(ids).for_each(|(bit, id)| *id = first + bit as u32);
+        return count as usize;
+    }
+    let mut at = 0;
+    for (byte, first) in word.to_le_bytes().into_iter().zip((first..).step_by(8)) {
+        // All eight are written, and those that are not set are overwritten by the next.
+        let places = PLACES[usize::from(byte)];
+        ids[at..at + 8].copy_from_slice(&places.map(|place| first + u32::from(place)));
+        at += byte.count_ones() as usize;
+    }
+    at
+}
+
 /// Places that different threads write to, each place once.
 struct Places<T>(*mut T);
 
@@ -261,10 +299,9 @@ pub(crate) fn sorted_distinct(items: &[u32], end: usize) -> Vec<u32> {
                 let bit = (item - first) as usize;
                 bits[bit / 64] |= 1 << (bit % 64);
             }
-            let mut places = part.iter_mut();
+            let mut at = 0;
             for (&word, first) in bits.iter().zip((digit << shift..).step_by(64)) {
-                // `places` stands second: the end of a word must not take one of them.
-                ones(word).zip(places.by_ref()).for_each(|(bit, place)| *place = (first + bit) as u32);
+                at += list_ones(word, first as u32, &mut part[at..]);
             }
         },
     );
@@ -377,6 +414,18 @@ mod tests {
             assert!(sums.iter().enumerate().all(|(i, &sum)| i == 0 && sum == 0 || sum == sums[i - 1] + counts[i - 1]));
             let packed = pack(len, |i| (counts[i] == 2).then_some(i));
             assert!(packed.into_iter().eq((0..len).filter(|&i| counts[i] == 2)));
+        }
+    }
+
+    #[test]
+    fn set_bits_are_listed_few_or_many_with_and_without_room_behind_them() {
+        for word in [0, 1, 1 << 63, u64::MAX, 0xf0f0_f0f0_f0f0_f0f0, 0x8000_0000_0000_0fff, 0x7fff_ffff_0000_0001] {
+            let expected: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).map(|bit| 1000 + bit).collect();
+            for more in [0, 1, 64] {
+                let mut ids = vec![7; expected.len() + more];
+                assert_eq!(list_ones(word, 1000, &mut ids), expected.len());
+                assert_eq!(ids[..expected.len()], expected, "{word:x} {more}");
+            }
         }
     }
 

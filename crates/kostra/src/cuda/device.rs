@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{result, sys};
 
+use super::edges::{Edges, Map, SAMPLES};
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::check_vertices;
-use super::resident::{DeviceKey, Edges, Map, SAMPLES, Solved, Solver, address, collect};
+use super::resident::{DeviceKey, Solved, Solver, address, collect};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::forest::Forest;

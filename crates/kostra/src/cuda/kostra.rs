@@ -33,10 +33,11 @@ use std::mem::offset_of;
 use bytemuck::Zeroable;
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
+use super::edges::{Edges, room_to_unpack};
 use super::gpu::{Gpu, launch, launch_together};
 use super::parts::{self, Need, memory_limit};
 use super::resident::{
-    Collected, DeviceKey, Edges, GraphArgument, Rows, Slots, Solved, Solver, address, bytes_of_edges, collect,
+    Collected, DeviceKey, GraphArgument, Rows, Slots, Solved, Solver, address, bytes_of_edges, collect,
 };
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -76,9 +77,6 @@ const FEW: usize = 1 << 24;
 
 /// Vertices that the kernels can number.
 const MOST_VERTICES: usize = 1 << 31;
-
-/// Edges that are sent before work on them begins.
-const PART: usize = 1 << 21;
 
 /// What the kernels count, as far as the host reads it.
 #[derive(Clone, Copy)]
@@ -179,6 +177,11 @@ impl WorkArgument {
             hubs: all.place(8 * pieces),
         };
         (work, all.0)
+    }
+
+    /// Bytes of the two lists, which lie one behind the other.
+    fn room_of_lists(m: usize) -> usize {
+        2 * 16 * m
     }
 
     /// Bytes that it needs.
@@ -287,7 +290,9 @@ fn send_and_solve<K: DeviceKey>(
     clear_cells(gpu, &scratch, edges.n)?;
     let argument = GraphArgument::new(gpu, &edges, None, run);
     let mut sent = 0;
-    edges.send(gpu, graph, keys, PART, |from, to| {
+    // The lists are empty until all edges have come.
+    let room = WorkArgument::room_of_lists(edges.m as usize) >= room_to_unpack(edges.m as usize);
+    edges.send(gpu, graph, keys, room.then_some(scratch.work.list), |from, to| {
         sent += to - from;
         run.watch().step("upload", sent, graph.edges() as u64)?;
         offer_edges(gpu, &argument, &scratch, from, to)

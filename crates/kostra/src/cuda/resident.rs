@@ -4,7 +4,9 @@ use std::ops::Not;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZeroBits, sys};
+use rayon::prelude::*;
 
+use super::edges::Edges;
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
 use super::parts::{Need, memory_limit};
@@ -14,15 +16,12 @@ use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
-use crate::mix::{below, mix};
+use crate::par::{list_ones, split};
 use crate::run::{Algorithm, Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 
 /// Arcs that rows can point to: their places are 32-bit.
 const ARCS: usize = u32::MAX as usize;
-
-/// Keys that are looked at to find a small one.
-pub(super) const SAMPLES: u64 = 1024;
 
 /// Blocks that collect edge ids; each has a thread for every block before it.
 const COLLECTORS: u32 = 512;
@@ -48,85 +47,6 @@ impl DeviceKey for u64 {
 /// The address of an array in the GPU's memory. The array must outlive whatever is launched with it.
 pub(super) fn address<T>(gpu: &Gpu, array: &CudaSlice<T>) -> sys::CUdeviceptr {
     array.device_ptr(&gpu.stream).0
-}
-
-/// How the bits of weights become keys.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Map<K>(pub(super) [K; 4]);
-
-// SAFETY: four keys, as in the kernel's struct.
-#[allow(unsafe_code)]
-unsafe impl<K: DeviceRepr> DeviceRepr for Map<K> {}
-
-/// The edges of a graph in the GPU's memory: 8 bytes for the ends and 4 or 8 for the key of each.
-pub(super) struct Edges<K> {
-    pub(super) n: u32,
-    pub(super) m: u32,
-    pub(super) src: CudaSlice<u32>,
-    pub(super) dst: CudaSlice<u32>,
-    pub(super) keys: CudaSlice<K>,
-    /// Of the keys that were looked at.
-    pub(super) smallest: K,
-    pub(super) largest: K,
-}
-
-impl<K: DeviceKey> Edges<K> {
-    /// Room for `graph`'s edges.
-    pub(super) fn room(gpu: &Gpu, graph: &Graph, keys: Keys<K>) -> Result<Self> {
-        let (n, m) = (graph.vertices() as u32, graph.edges());
-        let sample = (0..SAMPLES.min(m as u64)).map(|i| keys.at(below(mix(i), m as u64) as usize));
-        let (smallest, largest) = sample.fold((K::MAX, K::zeroed()), |(low, high), key| (low.min(key), high.max(key)));
-        Ok(Self {
-            n,
-            m: m as u32,
-            src: gpu.room(m)?,
-            dst: gpu.room(m)?,
-            keys: if graph.weights().is_unit() { gpu.stream.alloc_zeros(m.max(1))? } else { gpu.room(m)? },
-            smallest,
-            largest,
-        })
-    }
-
-    /// Sends the edges in parts and makes their keys, calling `sent` with the end of each part.
-    pub(super) fn send(
-        &self,
-        gpu: &Gpu,
-        graph: &Graph,
-        keys: Keys<K>,
-        part: usize,
-        mut sent: impl FnMut(u64, u64) -> Result<()> + Send,
-    ) -> Result<()> {
-        let (bits, map) = keys.parts();
-        let (map, make_keys) = (Map(map), format!("make_keys_{}", K::SUFFIX));
-        let m = graph.edges();
-        let is_unit = graph.weights().is_unit();
-        let parts: Vec<Vec<Load>> = (0..m)
-            .step_by(part)
-            .map(|from| {
-                let (edges, at) = (from..m.min(from + part), from as u64);
-                let mut loads = vec![
-                    Load::new(&graph.sources()[edges.clone()], address(gpu, &self.src) + 4 * at),
-                    Load::new(&graph.targets()[edges.clone()], address(gpu, &self.dst) + 4 * at),
-                ];
-                if !is_unit {
-                    loads.push(Load::new(&bits[edges], address(gpu, &self.keys) + size_of::<K>() as u64 * at));
-                }
-                loads
-            })
-            .collect();
-        gpu.with_pipe(|pipe| {
-            pipe.wait()?;
-            pipe.send(&parts, |number| {
-                let (from, to) = ((number * part) as u64, m.min((number + 1) * part) as u64);
-                if !is_unit {
-                    let shape = gpu.over((to - from) as usize);
-                    launch!(gpu, Module::Graph, &make_keys, shape, &self.keys, &map, &from, &to);
-                }
-                sent(from, to)
-            })
-        })
-    }
 }
 
 /// Adjacency lists in the GPU's memory, rows in edge-id order: 4 bytes per vertex, and 12 or 16 for each of two arcs per
@@ -345,7 +265,7 @@ impl<'g> Resident<'g> {
 impl<K: DeviceKey> Solver<K> {
     fn new(gpu: &Gpu, graph: &Graph, keys: Keys<K>) -> Result<Self> {
         let edges = Edges::room(gpu, graph, keys)?;
-        edges.send(gpu, graph, keys, graph.edges().max(1), |_, _| Ok(()))?;
+        edges.send(gpu, graph, keys, None, |_, _| Ok(()))?;
         let rows = Rows::send(gpu, graph, &edges)?;
         Ok(Self { rows, ..Self::of_edges(edges) })
     }
@@ -391,7 +311,8 @@ pub(super) fn collect<K: DeviceKey>(
     edges: &Edges<K>,
     room: Option<Buffer<u32>>,
 ) -> Result<Collected> {
-    let words = u64::from(edges.m.div_ceil(32));
+    // A bit for every edge, in pairs of words.
+    let words = 2 * u64::from(edges.m.div_ceil(64));
     let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
     let slots = match solved.slots {
         Slots::Count(slots) => slots,
@@ -410,11 +331,9 @@ pub(super) fn collect<K: DeviceKey>(
     let counts = gpu.room::<u32>(COLLECTORS as usize)?;
     let shape = LaunchConfig { grid_dim: (COLLECTORS, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
     launch!(gpu, Module::Graph, "count_bits", shape, &bits, &words, &counts);
-    let host_counts = gpu.stream.clone_dtoh(&counts)?;
-    gpu.stream.synchronize()?;
-    let count = host_counts.iter().map(|&count| count as usize).sum();
+    let host_counts: Vec<usize> = gpu.stream.clone_dtoh(&counts)?.into_iter().map(|count| count as usize).collect();
+    let count = host_counts.iter().sum();
     let ids = gpu.room::<u32>(count)?;
-    launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
     let (sums, sum_keys, items) = (gpu.stream.alloc_zeros::<u64>(2)?, format!("sum_keys_{}", K::SUFFIX), count as u64);
     let mut fetched = match room.filter(|room| (count..=2 * count).contains(&room.len())) {
         Some(room) => room,
@@ -422,12 +341,34 @@ pub(super) fn collect<K: DeviceKey>(
     };
     fetched.truncate(count);
     gpu.with_pipe(|pipe| {
+        if (count as u64) < words {
+            launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
+            pipe.wait()?;
+            launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
+            return pipe.receive(address(gpu, &ids), &mut fetched);
+        }
+        // The bits are less to fetch than the ids. Meanwhile the keys are added up.
         pipe.wait()?;
-        // The keys are added up while the ids are on their way.
+        launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
         launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
-        pipe.receive(address(gpu, &ids), &mut fetched)
+        let mut host_bits = Buffer::<u64>::of_any(words as usize / 2)?;
+        pipe.receive(address(gpu, &bits), &mut host_bits)?;
+        list_bits(&host_bits, &host_counts, &mut fetched);
+        Ok(())
     })?;
     let sums = gpu.stream.clone_dtoh(&sums)?;
-    gpu.stream.synchronize()?;
     Ok(Collected { edges: fetched, keys: (u128::from(sums[1]) << 32) + u128::from(sums[0]) })
+}
+
+/// Lists the bits that are set, of which each collector has counted its share.
+fn list_bits(bits: &[u64], counts: &[usize], ids: &mut [u32]) {
+    // As `share_length` in the kernels.
+    let share = (2 * bits.len()).div_ceil(counts.len() * COLLECTORS as usize) * COLLECTORS as usize / 2;
+    let shares = bits.par_chunks(share).zip(split(ids, counts)).enumerate();
+    shares.for_each(|(number, (words, ids))| {
+        let mut at = 0;
+        for (&word, first) in words.iter().zip((number * share..).map(|word| 64 * word as u32)) {
+            at += list_ones(word, first, &mut ids[at..]);
+        }
+    });
 }

@@ -16,6 +16,11 @@ pub(super) type Arcs<'a, W> = (&'a [u32], &'a [u32], &'a [W]);
 /// Where the arcs that are kept go: room for all.
 pub(super) type Room<'a, W> = (&'a mut [u32], &'a mut [u32], &'a mut [W]);
 
+/// So many words before they are needed, targets and weights are asked for: processors do not do that on their own across the pages
+/// of mapped files.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 512;
+
 /// What became of the arcs of a block.
 pub(super) struct Counted {
     /// How many are kept.
@@ -53,20 +58,6 @@ pub(super) fn has_avx512() -> bool {
     std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("bmi2") && has_avx2()
 }
 
-/// Has what comes so far behind these items fetched: processors do not fetch across the pages of mapped files on their own.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn fetch_ahead<T>(items: &[T]) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-    const BYTES: usize = 2 << 10;
-    // SAFETY: nothing is read, and an address where nothing is does no harm.
-    #[allow(unsafe_code)]
-    unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_byte_add(BYTES).cast());
-    }
-}
-
 macro_rules! keep_by_vectors {
     ($name:ident, $module:ident, $lanes:literal, $features:literal) => {
         /// As [`keep`].
@@ -94,7 +85,8 @@ mod avx2 {
 
     use bytemuck::cast;
 
-    use super::{Counted, Secrets, fetch_ahead};
+    use super::{AHEAD, Counted, Secrets};
+    use crate::par::prefetch;
 
     /// For every mask of eight bits the places of those that are set, ascending, a byte each.
     const FRONT: [u64; 256] = {
@@ -128,8 +120,8 @@ mod avx2 {
         let (mut len, mut sum, mut last) = (0, _mm256_setzero_si256(), _mm256_setzero_si256());
         for (at, (u, v)) in sources.as_chunks::<8>().0.iter().zip(targets.as_chunks::<8>().0).enumerate() {
             let weights = weights[8 * WORDS * at..].as_chunks::<8>().0;
-            fetch_ahead(v);
-            fetch_ahead(weights);
+            prefetch(v, AHEAD);
+            prefetch(weights.as_flattened(), AHEAD);
             let (u, v): (__m256i, __m256i) = (cast(*u), cast(*v));
             // Unsigned numbers have no comparison, but a minimum.
             let (low, high) = (_mm256_min_epu32(u, v), _mm256_max_epu32(u, v));
@@ -209,7 +201,8 @@ mod avx512 {
 
     use bytemuck::cast;
 
-    use super::{Counted, Secrets, fetch_ahead};
+    use super::{AHEAD, Counted, Secrets};
+    use crate::par::prefetch;
 
     /// As [`keep`](super::keep) for all arcs but the last few, with `WORDS` words of weight each.
     #[target_feature(enable = "avx512f,bmi2,popcnt")]
@@ -226,8 +219,8 @@ mod avx512 {
         let (mut len, mut sum, mut last) = (0, _mm512_setzero_si512(), _mm512_setzero_si512());
         for (at, (u, v)) in sources.as_chunks::<16>().0.iter().zip(targets.as_chunks::<16>().0).enumerate() {
             let weights = weights[16 * WORDS * at..].as_chunks::<16>().0;
-            fetch_ahead(v);
-            fetch_ahead(weights);
+            prefetch(v, AHEAD);
+            prefetch(weights.as_flattened(), AHEAD);
             let (u, v): (__m512i, __m512i) = (cast(*u), cast(*v));
             let (low, high) = (_mm512_min_epu32(u, v), _mm512_max_epu32(u, v));
             last = _mm512_max_epu32(last, high);
