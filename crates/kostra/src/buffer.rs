@@ -93,10 +93,10 @@ impl<T: Pod> Buffer<T> {
         Some(Self(Storage::Map { bytes: spare::take(bytes, more)?, len }))
     }
 
-    /// As [`zeroed`](Self::zeroed), [populated](Self::populate) with all items.
+    /// As [`of_any_to_keep`](Self::of_any_to_keep), [populated](Self::populate) with all items.
     #[cfg(feature = "cuda")]
     pub(crate) fn populated(len: usize) -> Result<Self> {
-        let mut buffer = Self::zeroed(len)?;
+        let mut buffer = Self::of_any_to_keep(len)?;
         buffer.populate(len);
         Ok(buffer)
     }

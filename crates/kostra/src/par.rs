@@ -194,7 +194,7 @@ pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 }
 
 /// For every byte the places of its bits that are set, ascending, and then anything.
-const PLACES: [[u8; 8]; 256] = {
+static PLACES: [[u8; 8]; 256] = {
     let (mut table, mut byte) = ([[0; 8]; 256], 0);
     while byte < 256 {
         let (mut bit, mut set) = (0, 0);
@@ -210,23 +210,41 @@ const PLACES: [[u8; 8]; 256] = {
     table
 };
 
-/// Writes `first` and the numbers of the bits that are set, added up, to the front of `ids`, where there is room; returns how many
-/// there are.
-#[inline(always)]
-pub(crate) fn list_ones(word: u64, first: u32, ids: &mut [u32]) -> usize {
-    /// Where fewer bits are set, one at a time is faster.
-    const MANY: u32 = 12;
-    let count = word.count_ones();
-    if count < MANY || ids.len() < 64 {
-        ones(word).zip(ids).for_each(|(bit, id)| *id = first + bit as u32);
-        return count as usize;
+/// Lists the bits that are set: their numbers, counted from `first`, ascending. There are as many `ids`, or more.
+pub(crate) fn list_ones(words: &[u64], first: u32, ids: &mut [u32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,popcnt")]
+    fn by_avx2(words: &[u64], first: u32, ids: &mut [u32]) -> usize {
+        list_ones_by(words, first, ids)
     }
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
+        return unsafe { by_avx2(words, first, ids) };
+    }
+    list_ones_by(words, first, ids)
+}
+
+/// The same, compiled for several processors. Eight bits at a time, as many as vectors have places.
+#[inline(always)]
+fn list_ones_by(words: &[u64], first: u32, ids: &mut [u32]) -> usize {
     let mut at = 0;
-    for (byte, first) in word.to_le_bytes().into_iter().zip((first..).step_by(8)) {
-        // All eight are written, and those that are not set are overwritten by the next.
-        let places = PLACES[usize::from(byte)];
-        ids[at..at + 8].copy_from_slice(&places.map(|place| first + u32::from(place)));
-        at += byte.count_ones() as usize;
+    for (&word, first) in words.iter().zip((u64::from(first)..).step_by(64)) {
+        let Some(room) = ids[at..].first_chunk_mut::<64>() else {
+            ones(word).zip(&mut ids[at..]).for_each(|(bit, id)| *id = first as u32 + bit as u32);
+            at += word.count_ones() as usize;
+            continue;
+        };
+        let mut listed = 0;
+        for eight in 0..8 {
+            let byte = (word >> (8 * eight)) as u8;
+            // All eight places are written, and those that stand for no bit are overwritten by the next.
+            let places = PLACES[usize::from(byte)];
+            room[listed..listed + 8].copy_from_slice(&places.map(|place| first as u32 + 8 * eight + u32::from(place)));
+            listed += byte.count_ones() as usize;
+        }
+        at += listed;
     }
     at
 }
@@ -299,10 +317,7 @@ pub(crate) fn sorted_distinct(items: &[u32], end: usize) -> Vec<u32> {
                 let bit = (item - first) as usize;
                 bits[bit / 64] |= 1 << (bit % 64);
             }
-            let mut at = 0;
-            for (&word, first) in bits.iter().zip((digit << shift..).step_by(64)) {
-                at += list_ones(word, first as u32, &mut part[at..]);
-            }
+            list_ones(bits, (digit << shift) as u32, part);
         },
     );
     sorted
@@ -419,14 +434,21 @@ mod tests {
 
     #[test]
     fn set_bits_are_listed_few_or_many_with_and_without_room_behind_them() {
-        for word in [0, 1, 1 << 63, u64::MAX, 0xf0f0_f0f0_f0f0_f0f0, 0x8000_0000_0000_0fff, 0x7fff_ffff_0000_0001] {
-            let expected: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).map(|bit| 1000 + bit).collect();
-            for more in [0, 1, 64] {
+        let words = [0, 1, 1 << 63, u64::MAX, 0xf0f0_f0f0_f0f0_f0f0, 0x8000_0000_0000_0fff, 0x7fff_ffff_0000_0001, 0];
+        for words in (0..words.len()).flat_map(|end| [&words[..end], &words[end..]]) {
+            let is_set = |bit: &usize| words[bit / 64] >> (bit % 64) & 1 == 1;
+            let expected: Vec<u32> = (0..64 * words.len()).filter(is_set).map(|bit| 1000 + bit as u32).collect();
+            for (more, list) in
+                [(0, list_ones as fn(&[u64], u32, &mut [u32]) -> usize), (1, list_ones_by), (64, list_ones)]
+            {
                 let mut ids = vec![7; expected.len() + more];
-                assert_eq!(list_ones(word, 1000, &mut ids), expected.len());
-                assert_eq!(ids[..expected.len()], expected, "{word:x} {more}");
+                assert_eq!(list(words, 1000, &mut ids), expected.len());
+                assert_eq!(ids[..expected.len()], expected, "{words:x?} {more}");
             }
         }
+        let mut last = [0; 64];
+        assert_eq!(list_ones(&[u64::MAX], u32::MAX - 63, &mut last), 64);
+        assert_eq!(last[63], u32::MAX);
     }
 
     #[test]

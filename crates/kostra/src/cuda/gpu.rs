@@ -41,6 +41,30 @@ impl Module {
             Module::Pma => include_str!("../../kernels/pma.ptx"),
         }
     }
+
+    /// Whether a solve needs most of the kernels, so that they are best compiled together. Else each is when it is needed: that
+    /// takes about 10 ms more a kernel, but no time for those of other algorithms and options.
+    fn is_whole(self) -> bool {
+        matches!(self, Module::Graph | Module::KostraU32 | Module::KostraU64)
+    }
+}
+
+/// PTX without all kernels but that of one name.
+fn only(ptx: &str, name: &str) -> String {
+    const KERNEL: &str = ".visible .entry ";
+    let (mut text, mut is_left_out) = (String::with_capacity(ptx.len() / 4), false);
+    for line in ptx.lines() {
+        if let Some(declared) = line.strip_prefix(KERNEL) {
+            is_left_out = declared.strip_suffix('(') != Some(name);
+        }
+        // The name alone declares it as well.
+        if !is_left_out && !line.contains("// .globl") {
+            text.push_str(line);
+            text.push('\n');
+        }
+        is_left_out &= line != "}";
+    }
+    text
 }
 
 /// Threads of a block in the kernels that work through an array.
@@ -157,13 +181,14 @@ pub struct Gpu {
     /// Taken while it is in use: a lock held while other threads help to copy could wait for itself.
     pipe: Mutex<Option<Pipe>>,
     pub(super) multiprocessors: u32,
-    modules: Mutex<HashMap<Module, Loaded>>,
+    loaded: Mutex<Loaded>,
 }
 
-/// A module, and those of its kernels that were asked for.
+/// Modules that were loaded whole, and kernels that were asked for.
+#[derive(Default)]
 struct Loaded {
-    module: Arc<CudaModule>,
-    kernels: HashMap<String, CudaFunction>,
+    modules: HashMap<Module, Arc<CudaModule>>,
+    kernels: HashMap<Module, HashMap<String, CudaFunction>>,
 }
 
 static OPENED: Mutex<Vec<(u32, Arc<Gpu>)>> = Mutex::new(Vec::new());
@@ -197,7 +222,7 @@ impl Gpu {
         let multiprocessors =
             context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         keep_memory(&context)?;
-        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, modules: Mutex::default() })
+        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, loaded: Mutex::default() })
     }
 
     /// Works with the buffers for copies, or with new ones where others use them.
@@ -219,20 +244,22 @@ impl Gpu {
         Ok(self.context.mem_get_info()?.0 as u64 + kept_memory(&self.context)?)
     }
 
-    /// The kernel of that name in a module, which is loaded on first use.
+    /// The kernel of that name in a module, compiled and loaded on first use.
     pub(super) fn kernel(&self, module: Module, name: &str) -> Result<CudaFunction> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let Loaded { module, kernels } = match modules.entry(module) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let module = self.context.load_module(Ptx::from_src(module.ptx()))?;
-                entry.insert(Loaded { module, kernels: HashMap::new() })
-            }
-        };
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let Loaded { modules, kernels } = &mut *loaded;
+        let kernels = kernels.entry(module).or_default();
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.clone());
         }
-        let kernel = module.load_function(name)?;
+        let code = match modules.entry(module) {
+            Entry::Occupied(code) => code.get().clone(),
+            Entry::Vacant(code) if module.is_whole() => {
+                code.insert(self.context.load_module(Ptx::from_src(module.ptx()))?).clone()
+            }
+            Entry::Vacant(_) => self.context.load_module(Ptx::from_src(only(module.ptx(), name)))?,
+        };
+        let kernel = code.load_function(name)?;
         kernels.insert(name.into(), kernel.clone());
         Ok(kernel)
     }
@@ -332,3 +359,33 @@ macro_rules! launch_together {
     };
 }
 pub(super) use launch_together;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_of_one_kernel_has_that_one_and_all_that_is_declared() {
+        for module in [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma] {
+            let ptx = module.ptx();
+            let names = || ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('));
+            let declared = |text: &str| text.lines().filter(|line| line.starts_with('.')).count();
+            assert!(names().count() > 1);
+            for name in names() {
+                let text = only(ptx, name);
+                assert!(text.contains(&format!(".visible .entry {name}(\n")), "{name}");
+                // Kernels and limits of their threads are declared as well.
+                let limits = |text: &str| {
+                    text.lines().filter(|line| line.starts_with(".max") || line.starts_with(".min")).count()
+                };
+                assert_eq!(
+                    declared(&text) - limits(&text),
+                    declared(ptx) - limits(ptx) - names().count() + 1,
+                    "{name}"
+                );
+                let braces = |brace| text.matches(brace).count();
+                assert_eq!(braces('{'), braces('}'), "{name}");
+            }
+        }
+    }
+}

@@ -351,10 +351,7 @@ pub(super) fn collect<K: DeviceKey>(
         pipe.wait()?;
         launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
         launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
-        let mut host_bits = Buffer::<u64>::of_any(words as usize / 2)?;
-        pipe.receive(address(gpu, &bits), &mut host_bits)?;
-        list_bits(&host_bits, &host_counts, &mut fetched);
-        Ok(())
+        pipe.look_at(address(gpu, &bits), words as usize / 2, |bits| list_bits(bits, &host_counts, &mut fetched))
     })?;
     let sums = gpu.stream.clone_dtoh(&sums)?;
     Ok(Collected { edges: fetched, keys: (u128::from(sums[1]) << 32) + u128::from(sums[0]) })
@@ -365,10 +362,15 @@ fn list_bits(bits: &[u64], counts: &[usize], ids: &mut [u32]) {
     // As `share_length` in the kernels.
     let share = (2 * bits.len()).div_ceil(counts.len() * COLLECTORS as usize) * COLLECTORS as usize / 2;
     let shares = bits.par_chunks(share).zip(split(ids, counts)).enumerate();
-    shares.for_each(|(number, (words, ids))| {
-        let mut at = 0;
-        for (&word, first) in words.iter().zip((number * share..).map(|word| 64 * word as u32)) {
-            at += list_ones(word, first, &mut ids[at..]);
+    shares.for_each(|(number, (words, mut ids))| {
+        // What is copied a few pages at a time is not first read from memory, as what is written number by number is.
+        const FEW: usize = 64;
+        let mut listed = [0; 64 * FEW + 64];
+        for (few, first) in words.chunks(FEW).zip((number * share..).step_by(FEW)) {
+            let count = list_ones(few, 64 * first as u32, &mut listed);
+            let (to, rest) = ids.split_at_mut(count);
+            to.copy_from_slice(&listed[..count]);
+            ids = rest;
         }
     });
 }
