@@ -109,6 +109,45 @@ fn a_thousand_solves_leak_nothing_and_give_one_forest() {
 }
 
 #[test]
+fn numbers_of_any_range_arrive_from_the_callers_arrays() {
+    let Some(_gpu) = take_gpu() else { return };
+    // Longer than a packed piece, and than the edges that are sent before work begins.
+    for (m, n) in [
+        (200_000, 9u64),
+        (600_000, 250),
+        (600_000, 60_000),
+        (2_300_000, 70_000),
+        (600_000, 1 << 23),
+        (2_300_000, 1 << 25),
+    ] {
+        let random = |seed: u64| {
+            (0..m).map(move |e: u64| (e ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 0xffff_fffb)
+        };
+        let mut src: Vec<u32> = random(1).map(|x| (x % n) as u32).collect();
+        src.sort_unstable();
+        let dst: Vec<u32> = random(2).map(|x| (x % n) as u32).collect();
+        let wide: Vec<u32> = random(3).map(|x| x as u32).collect();
+        let of = |range: u32| wide.iter().map(|&w| w % range).collect::<Vec<u32>>();
+        let weights: [Weights; 7] = [
+            Weights::Unit,
+            wide.clone().into(),
+            of(200).into(),
+            of(1 << 24).into(),
+            wide.iter().map(|&w| w as i32).collect::<Vec<i32>>().into(),
+            wide.iter().map(|&w| w as f32 - 1e9).collect::<Vec<f32>>().into(),
+            wide.iter().map(|&w| i64::from(w) - (1 << 31)).collect::<Vec<i64>>().into(),
+        ];
+        for weights in weights {
+            let graph = Graph::from_edges(n as usize, &src, &dst, weights).unwrap();
+            let [cpu, cuda] = [Device::Cpu, Device::Cuda(0)]
+                .map(|device| solve(&graph, &Run::new("kostra").unwrap().on(device)).unwrap());
+            assert_eq!(cuda.edges(), cpu.edges(), "{m} edges, {n} vertices, {}", graph.weights().type_name());
+            assert_eq!(cuda.weight(), cpu.weight());
+        }
+    }
+}
+
+#[test]
 fn graphs_larger_than_the_memory_are_solved_in_parts() {
     let Some(_gpu) = take_gpu() else { return };
     // Each with the MiB that are enough for any of these forests.

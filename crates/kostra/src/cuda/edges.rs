@@ -1,10 +1,12 @@
 //! The edges of a graph in a GPU's memory, and their way there.
 
+use std::ops::Range;
+
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::gpu::{Gpu, Module, launch};
-use super::pack::BLOCK;
-use super::pipe::{Load, PACKED, STRIDE};
+use super::pack::{BLOCK, most_bytes};
+use super::pipe::{Load, PACKED};
 use super::resident::{DeviceKey, address};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -14,8 +16,9 @@ use crate::weight::Keys;
 /// Keys that are looked at to find a small one.
 pub(super) const SAMPLES: u64 = 1024;
 
-/// Edges that are sent before work on them begins: whole packed pieces.
-const PART: usize = 4 * PACKED;
+/// Edges that are sent before work on them begins, and numbers in their packed pieces. The first are few, so that all threads
+/// soon have sent something.
+const PARTS: [(usize, usize); 2] = [(PACKED, PACKED / 8), (4 * PACKED, PACKED)];
 
 /// How the bits of weights become keys.
 #[derive(Clone, Copy)]
@@ -68,25 +71,28 @@ impl<K: DeviceKey> Edges<K> {
         let (bits, map) = keys.parts();
         let (map, make_keys) = (Map(map), format!("make_keys_{}", K::SUFFIX));
         let (m, is_unit, key) = (graph.edges(), graph.weights().is_unit(), size_of::<K>());
-        let (mut parts, mut room) = (Vec::new(), room);
-        for from in (0..m).step_by(PART) {
-            let (edges, at, mut part) = (from..m.min(from + PART), from as u64, Part::default());
+        let (mut parts, mut room, mut from) = (Vec::new(), room, 0);
+        while from < m {
+            let (len, piece) = PARTS[parts.len().min(1)];
+            let (edges, at) = (from..m.min(from + len), from as u64);
+            let mut part = Part { edges: edges.clone(), piece, loads: Vec::new(), packed: Vec::new() };
             part.add(&graph.sources()[edges.clone()], address(gpu, &self.src) + 4 * at, &mut room);
             part.add(&graph.targets()[edges.clone()], address(gpu, &self.dst) + 4 * at, &mut room);
             if !is_unit {
                 part.add(&bits[edges], address(gpu, &self.keys) + key as u64 * at, &mut room);
             }
+            from = part.edges.end;
             parts.push(part);
         }
-        let (loads, packed): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.loads, part.packed)).unzip();
+        let loads: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.loads)).collect();
         gpu.with_pipe(|pipe| {
             pipe.wait()?;
             pipe.send(&loads, |number| {
-                let (from, to) = ((number * PART) as u64, m.min((number + 1) * PART) as u64);
-                unpack(gpu, &packed[number], (to - from) as u32)?;
+                let part = &parts[number];
+                part.unpack(gpu)?;
+                let (from, to) = (part.edges.start as u64, part.edges.end as u64);
                 if !is_unit {
-                    let shape = gpu.over((to - from) as usize);
-                    launch!(gpu, Module::Graph, &make_keys, shape, &self.keys, &map, &from, &to);
+                    launch!(gpu, Module::Graph, &make_keys, gpu.over(part.edges.len()), &self.keys, &map, &from, &to);
                 }
                 sent(from, to)
             })
@@ -96,12 +102,16 @@ impl<K: DeviceKey> Edges<K> {
 
 /// Bytes that it takes to unpack so many edges.
 pub(super) fn room_to_unpack(m: usize) -> usize {
-    3 * STRIDE * m.div_ceil(PACKED)
+    let [(first, small), (_, large)] = PARTS;
+    let room = |numbers: usize, piece| 3 * most_bytes(piece) * numbers.div_ceil(piece);
+    room(m.min(first), small) + room(m.saturating_sub(first), large)
 }
 
 /// What is sent of some edges before work on them begins.
-#[derive(Default)]
 struct Part<'a> {
+    edges: Range<usize>,
+    /// Numbers in a packed piece.
+    piece: usize,
     loads: Vec<Load<'a>>,
     packed: Vec<Packed>,
 }
@@ -129,20 +139,21 @@ impl<'a> Part<'a> {
         let Some(pieces) = room.as_mut().filter(|_| size_of::<T>() == 4) else {
             return self.loads.push(Load::new(items, to));
         };
-        self.loads.push(Load::packed(bytemuck::cast_slice(items), *pieces));
-        self.packed.push(Packed { pieces: *pieces, stride: STRIDE as u64, to });
-        *pieces += (items.len().div_ceil(PACKED) * STRIDE) as u64;
+        let stride = most_bytes(self.piece) as u64;
+        self.loads.push(Load::packed(bytemuck::cast_slice(items), self.piece, *pieces));
+        self.packed.push(Packed { pieces: *pieces, stride, to });
+        *pieces += items.len().div_ceil(self.piece) as u64 * stride;
     }
-}
 
-/// Unpacks arrays of so many numbers each.
-fn unpack(gpu: &Gpu, packed: &[Packed], count: u32) -> Result<()> {
-    if packed.is_empty() {
-        return Ok(());
+    /// Unpacks what was packed.
+    fn unpack(&self, gpu: &Gpu) -> Result<()> {
+        let mut all = AllPacked([Packed::default(); 3]);
+        all.0[..self.packed.len()].copy_from_slice(&self.packed);
+        let (count, piece, arrays) = (self.edges.len() as u32, self.piece as u32, self.packed.len() as u32);
+        if arrays > 0 {
+            let shape = LaunchConfig { grid_dim: (count.div_ceil(BLOCK as u32), arrays, 1), ..gpu.over(1) };
+            launch!(gpu, Module::Graph, "unpack", shape, &all, &count, &piece);
+        }
+        Ok(())
     }
-    let mut all = AllPacked([Packed::default(); 3]);
-    all.0[..packed.len()].copy_from_slice(packed);
-    let shape = LaunchConfig { grid_dim: (count.div_ceil(BLOCK as u32), packed.len() as u32, 1), ..gpu.over(1) };
-    launch!(gpu, Module::Graph, "unpack", shape, &all, &count, &(PACKED as u32));
-    Ok(())
 }

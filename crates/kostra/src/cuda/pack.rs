@@ -112,9 +112,10 @@ mod tests {
         (0..count).map(number).collect()
     }
 
+    type Pack = fn(&[u32], &mut [u8]) -> usize;
+
     #[test]
     fn numbers_of_any_range_are_packed_and_come_back() {
-        type Pack = fn(&[u32], &mut [u8]) -> usize;
         for count in [0, 1, 15, 17, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 77] {
             for (low, range) in
                 [(9, 1), (1 << 31, 256), (5, 257), (70_000, 1 << 16), (0, 1 << 24), (1, (1 << 24) + 1), (0, 1 << 32)]
@@ -127,6 +128,19 @@ mod tests {
                     assert_eq!(unpacked(bytemuck::cast_slice(&room), count), numbers, "{count} {low} {range}");
                 }
             }
+        }
+        // Blocks that are not like the one before.
+        let mixed: Vec<u32> = (0..40 * BLOCK as u64)
+            .map(|i| {
+                let (block, random) = (i / BLOCK as u64, mix(i));
+                let low = if block % 3 == 0 { i } else { mix(block) >> 33 };
+                low as u32 + (random >> (35 + 5 * (mix(block) % 6))) as u32
+            })
+            .collect();
+        for pack in [pack as Pack, pack_by] {
+            let mut room = vec![0u64; most_bytes(mixed.len()) / 8];
+            pack(&mixed, bytemuck::cast_slice_mut(&mut room));
+            assert_eq!(unpacked(bytemuck::cast_slice(&room), mixed.len()), mixed);
         }
         let rising: Vec<u32> = (0..1 << 16).collect();
         let mut room = vec![0u64; most_bytes(rising.len()) / 8];

@@ -21,9 +21,9 @@ use crate::error::Result;
 const PIECE: usize = 2 << 20;
 const PIECES: usize = 32;
 
-/// Numbers in a packed piece, and bytes from one to the next.
+/// Numbers in a packed piece at most, and the bytes that it has then.
 pub(super) const PACKED: usize = PIECE / 4;
-pub(super) const STRIDE: usize = most_bytes(PACKED);
+const ROOM: usize = most_bytes(PACKED);
 
 /// Pieces that are fetched together.
 const TOGETHER: usize = 4;
@@ -55,8 +55,8 @@ pub(super) struct Load<'a> {
 #[derive(Clone, Copy)]
 enum What<'a> {
     Bytes(&'a [u8]),
-    /// To be packed on the way.
-    Numbers(&'a [u32]),
+    /// To be packed on the way, so many to a piece.
+    Numbers(&'a [u32], usize),
 }
 
 impl<'a> Load<'a> {
@@ -64,16 +64,19 @@ impl<'a> Load<'a> {
         Self { what: What::Bytes(bytemuck::cast_slice(items)), to }
     }
 
-    /// Numbers that arrive [packed](super::pack), [`PACKED`] to a piece, a piece every [`STRIDE`] bytes.
-    pub(super) fn packed(numbers: &'a [u32], to: sys::CUdeviceptr) -> Self {
-        Self { what: What::Numbers(numbers), to }
+    /// Numbers that arrive [packed](super::pack), so many to a piece, no more than [`PACKED`]; a piece every [`most_bytes`] of it.
+    pub(super) fn packed(numbers: &'a [u32], piece: usize, to: sys::CUdeviceptr) -> Self {
+        Self { what: What::Numbers(numbers, piece), to }
     }
 
     /// What is sent at a time, and where it goes.
     fn pieces(&self) -> Vec<(What<'a>, sys::CUdeviceptr)> {
         match self.what {
             What::Bytes(bytes) => bytes.chunks(PIECE).map(What::Bytes).zip((self.to..).step_by(PIECE)).collect(),
-            What::Numbers(all) => all.chunks(PACKED).map(What::Numbers).zip((self.to..).step_by(STRIDE)).collect(),
+            What::Numbers(all, piece) => {
+                let pieces = all.chunks(piece).map(|numbers| What::Numbers(numbers, piece));
+                pieces.zip((self.to..).step_by(most_bytes(piece))).collect()
+            }
         }
     }
 }
@@ -88,7 +91,7 @@ impl Pipe {
         if self.room.is_none() {
             // SAFETY: bytes are written before they are read.
             #[allow(unsafe_code)]
-            let bytes = unsafe { self.context.alloc_pinned_with_flags(PIECES * STRIDE, 0) }?;
+            let bytes = unsafe { self.context.alloc_pinned_with_flags(PIECES * ROOM, 0) }?;
             let event = |_| Ok(self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING))?);
             self.room = Some(Room { bytes, copied: (0..PIECES).map(event).collect::<Result<_>>()? });
         }
@@ -108,8 +111,7 @@ impl Pipe {
         }
 
         let Room { bytes, copied } = self.make_room()?;
-        let mut buffers: Vec<(&mut [u8], &CudaEvent)> =
-            bytes.as_mut_slice()?.chunks_mut(STRIDE).zip(&*copied).collect();
+        let mut buffers: Vec<(&mut [u8], &CudaEvent)> = bytes.as_mut_slice()?.chunks_mut(ROOM).zip(&*copied).collect();
         let workers = rayon::current_num_threads().min(pieces.len()).clamp(1, PIECES / 2);
         let (next, sent) = (AtomicUsize::new(0), Mutex::new(sent));
         let work = |buffers: &mut [(&mut [u8], &CudaEvent)]| -> Result<()> {
@@ -125,7 +127,7 @@ impl Pipe {
                         buffer[..bytes.len()].copy_from_slice(bytes);
                         bytes.len()
                     }
-                    What::Numbers(numbers) => pack(numbers, buffer),
+                    What::Numbers(numbers, _) => pack(numbers, buffer),
                 };
                 // SAFETY: the caller made room at `to`; the buffer is not written again before the event.
                 #[allow(unsafe_code)]
@@ -160,7 +162,7 @@ impl Pipe {
         look: impl FnOnce(&[T]),
     ) -> Result<()> {
         let (bytes, stream) = (len * size_of::<T>(), self.stream.clone());
-        if bytes > PIECES * STRIDE {
+        if bytes > PIECES * ROOM {
             let mut items = Buffer::of_any(len)?;
             self.receive(from, &mut items)?;
             look(&items);
