@@ -74,6 +74,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) unpack(AllPacked all, u32 
         u32 bytes = head.y % 8, first = block * PACKED_BLOCK, length = min(PACKED_BLOCK, count - first);
         const unsigned char *packed = start + (head.y - bytes), *thirds = packed + 2 * length;
         const unsigned short *halves = (const unsigned short *)packed;
+#pragma unroll 1
         for (u32 i = threadIdx.x; i < length; i += THREADS) {
             u32 above = 0;
             if (bytes == 1) above = packed[i];
