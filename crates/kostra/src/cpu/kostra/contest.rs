@@ -31,8 +31,10 @@ pub(super) struct Cells {
     most: usize,
     threads: usize,
     trees: usize,
-    /// As many as there are threads, or 1, which all share.
+    /// As many as there are threads, or 1.
     copies: usize,
+    /// Whether each thread has its own, or one thread alone is to offer.
+    own: bool,
 }
 
 /// The cells that one thread offers to.
@@ -73,7 +75,7 @@ impl Ballot<'_> {
 impl Cells {
     /// Room for so many trees, `most` times.
     pub(super) fn new(trees: usize, most: usize, threads: usize) -> Result<Self> {
-        Ok(Self { cells: Buffer::of_any(trees * most)?, most, threads, trees, copies: 1 })
+        Ok(Self { cells: Buffer::of_any(trees * most)?, most, threads, trees, copies: 1, own: false })
     }
 
     /// Takes new memory for so many trees and fewer, and hands over the old.
@@ -82,25 +84,27 @@ impl Cells {
         Ok(std::mem::replace(self, new).cells)
     }
 
-    /// Empty cells for so many trees.
-    pub(super) fn clear(&mut self, trees: usize) {
+    /// Empty cells for so many trees, to which one thread alone offers, or all.
+    pub(super) fn clear(&mut self, trees: usize, is_alone: bool) {
         self.trees = trees;
-        self.copies = if trees * self.threads <= self.cells.len() { self.threads } else { 1 };
+        self.copies = if !is_alone && trees * self.threads <= self.cells.len() { self.threads } else { 1 };
+        self.own = is_alone || self.copies == self.threads;
         let cells = &mut self.cells[..trees * self.copies];
         cells.par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
     }
 
     /// The cells, for all threads to offer to.
     pub(super) fn ballots(&mut self) -> Ballots<'_> {
-        let Self { trees, copies, threads, .. } = *self;
-        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, own: copies == threads }
+        let Self { trees, copies, own, .. } = *self;
+        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, own }
     }
 
     /// The smallest of all copies, in the first. `id` tells the edge at a position.
     pub(super) fn merge<K: Key>(&mut self, contest: &Contest<K>, id: impl Fn(u32) -> u32 + Sync) -> &mut [u64] {
         let (best, others) = self.cells[..self.trees * self.copies].split_at_mut(self.trees);
         if !others.is_empty() {
-            let block = block(self.trees);
+            // All copies count: others' cells come from the caches of other cores.
+            let block = block(self.trees * self.copies).div_ceil(self.copies);
             best.par_chunks_mut(block).enumerate().for_each(|(number, best)| {
                 for copy in others.chunks_exact(self.trees) {
                     for (best, &other) in best.iter_mut().zip(&copy[number * block..]) {
@@ -138,6 +142,17 @@ impl<'a, K: Key> Contest<'a, K> {
     #[inline(always)]
     pub(super) fn short(&self, e: usize) -> u64 {
         self.keys.at(e).shortened(self.low) << 32
+    }
+
+    /// The rank of an edge of which this is the short key with the id behind it.
+    #[inline(always)]
+    pub(super) fn ranked(&self, entry: u64) -> K::Ranked {
+        if K::SHORT {
+            // The short key is the whole, and need not be looked up.
+            let key: K = bytemuck::cast((entry >> 32) as u32);
+            return key.ranked(entry as u32);
+        }
+        self.keys.ranked(entry as u32 as usize)
     }
 
     /// Whether the first cell is the smaller. `id` tells the edge at a position.

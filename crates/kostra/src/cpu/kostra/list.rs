@@ -147,6 +147,11 @@ impl List {
         })
     }
 
+    /// Whether one thread alone works on it.
+    pub(super) fn is_alone(&self) -> bool {
+        self.spans.len() <= 1
+    }
+
     /// Makes one span of many where the edges have become too few to be shared out.
     pub(super) fn gather(&mut self) {
         let len = self.len();
@@ -224,14 +229,13 @@ impl List {
     /// A list of the lightest edges, about this share of all. They offer themselves.
     pub(super) fn lightest<K: Key>(&self, contest: &Contest<K>, share: f64, ballots: Ballots) -> Result<Self> {
         let step = self.len().div_ceil(super::SAMPLES).max(1);
-        let rank = |entry: u64| contest.keys.ranked(entry as u32 as usize);
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
-        let mut sample: Vec<K::Ranked> = places.map(|at| rank(words[2 * at + 1])).collect();
+        let mut sample: Vec<K::Ranked> = places.map(|at| contest.ranked(words[2 * at + 1])).collect();
         let threshold = super::at_share(&mut sample, share);
         let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
         let is_light = |entry: u64| {
-            if !K::SHORT && entry >> 32 == short >> 32 { rank(entry) <= threshold } else { entry <= short }
+            if !K::SHORT && entry >> 32 == short >> 32 { contest.ranked(entry) <= threshold } else { entry <= short }
         };
         let entries = |span: &Span| words[2 * span.start..][..2 * span.len].chunks_exact(2);
         let count = |span: &Span| entries(span).map(|edge| usize::from(is_light(edge[1]))).sum::<usize>();

@@ -181,7 +181,7 @@ impl<'a, K: Key> Work<'a, K> {
         let graph = self.contest.graph;
         let (n, src, dst) = (graph.vertices(), graph.sources(), graph.targets());
         self.begin_round(n, graph.edges())?;
-        self.cells.clear(n);
+        self.cells.clear(n, false);
         self.contest.offer_all(self.cells.ballots())?;
         let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
         let labels: &[u32] = &labels;
@@ -190,7 +190,7 @@ impl<'a, K: Key> Work<'a, K> {
         let counts = self.contest.select(&mut selected, joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
         let room = self.cells.shrink(trees)?;
-        self.cells.clear(trees);
+        self.cells.clear(trees, false);
         let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), |len| {
             room.again(len)
         })?;
@@ -207,7 +207,7 @@ impl<'a, K: Key> Work<'a, K> {
         let keys = self.contest.keys;
         let mut selected = Buffer::of_any(m.div_ceil(64))?;
         let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
-        self.cells.clear(n);
+        self.cells.clear(n, false);
         let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots(), Buffer::of_any)?;
         if let Some(stats) = &mut self.stats {
             stats.facts.push(("light edges", list.len() as f64));
@@ -220,7 +220,7 @@ impl<'a, K: Key> Work<'a, K> {
             let inside = largest(labels);
             let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
             let counts = self.contest.select(&mut selected, leaving)?;
-            self.cells.clear(trees);
+            self.cells.clear(trees, false);
             let list =
                 List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), Buffer::of_any)?;
             drop(selected);
@@ -260,7 +260,7 @@ impl<'a, K: Key> Work<'a, K> {
                 (compose(maps), left)
             };
             list.gather();
-            self.cells.clear(left);
+            self.cells.clear(left, list.is_alone());
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but no
             // more than those that are not chosen, and hardly fewer.
             offered = !is_dense(edges - (self.chosen.count() - before), left, densest);
