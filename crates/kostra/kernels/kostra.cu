@@ -29,7 +29,6 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
         if (!team.shrink(few ? 1 : (max(edges, trees) - 1) / SHARE + 1)) return;
         if (team.size == 1 && !solo && trees <= SOLO_TREES) {
             solo = true;
-#pragma unroll 1
             for (u32 c = threadIdx.x; c < trees; c += THREADS) table()[c] = work.cells[c];
             work.cells = table();
             work.next_cells = table() + SOLO_TREES;

@@ -62,7 +62,6 @@ template <typename K> struct Minima {
 
     __device__ u64 *begin() {
         if (!is_private) return cells;
-#pragma unroll 1
         for (u32 c = threadIdx.x; c < trees; c += THREADS) table()[c] = EMPTY;
         __syncthreads();
         return table();
@@ -71,7 +70,6 @@ template <typename K> struct Minima {
     __device__ void end() {
         if (!is_private) return;
         __syncthreads();
-#pragma unroll 1
         for (u32 c = threadIdx.x; c < trees; c += THREADS) {
             u64 cell = table()[c];
             if (cell != EMPTY) offer(graph, list, cells + c, cell, *(volatile u64 *)(cells + c));

@@ -72,7 +72,6 @@ template <typename K> __device__ void list_light(const Graph<K> &graph, const Wo
             done += taken;
             if (waiting < TILE) {
                 // What is left moves to the front.
-#pragma unroll 1
                 for (u32 at = threadIdx.x; at < waiting; at += THREADS) {
                     queue.edges[at] = queue.edges[done + at];
                     queue.keys[at] = queue.keys[done + at];
@@ -124,7 +123,6 @@ template <typename K> __device__ void list_all(const Graph<K> &graph, const Work
 
 // The part in which a place is: the last that starts at or before it, and not before `part`.
 __device__ __forceinline__ u32 find_part(const u32 *starts, u32 part, u32 parts, u64 at) {
-#pragma unroll 1
     for (u32 end = parts; end - part > 1;) {
         u32 middle = (part + end) / 2;
         if (starts[middle] <= at) part = middle;
