@@ -465,6 +465,19 @@ mod tests {
         }
     }
 
+    /// More edges than half of the arcs, though they are symmetric.
+    #[test]
+    fn loops_are_edges_of_one_arc() {
+        let n = 3 * PIECE as u32;
+        let (ends, targets): (Vec<u32>, Vec<u32>) = (0..n).map(|v| (v + 1, v)).unzip();
+        let weights: Vec<i32> = (0..n as i32).map(|v| v - 1000).collect();
+        let file = String::new();
+        let (targets, weights) = (&targets[..], &weights[..]);
+        let rows = Rows { file, ends: &ends, first: 0, targets, weights, ends_at: 0, targets_at: 0 };
+        let (src, dst, kept) = edges_of(&rows, &Watch::new()).unwrap();
+        assert_eq!((&*src, &*dst, &*kept), (targets, targets, weights));
+    }
+
     #[test]
     fn the_first_wrong_row_or_target_is_told() {
         let (mut ends, mut targets, _) = arcs(true);
