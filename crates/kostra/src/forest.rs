@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::array::Array;
+use crate::bits::{list_ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::par::{block, list_ones, pack_flags, shared, sorted_distinct, split};
+use crate::par::{block, shared, sorted_distinct, split};
 use crate::run::Stats;
 use crate::union_find::UnionFind;
 use crate::weight::Total;

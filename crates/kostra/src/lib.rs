@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod bits;
 mod buffer;
 pub mod cpu;
 mod csr;

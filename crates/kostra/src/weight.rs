@@ -9,7 +9,8 @@ use bytemuck::{Pod, cast_slice};
 use rayon::prelude::*;
 
 use crate::array::Array;
-use crate::par::{block, pack_flags, prefetch};
+use crate::bits::pack_flags;
+use crate::par::{block, prefetch};
 
 /// How many edges ahead the weights of a sum are asked for.
 const AHEAD: usize = 32;

@@ -23,7 +23,7 @@ const PIECES: usize = 32;
 
 /// Numbers in a packed piece at most, and the bytes that it has then.
 pub(super) const PACKED: usize = PIECE / 4;
-const ROOM: usize = most_bytes(PACKED);
+const PINNED: usize = most_bytes(PACKED);
 
 /// Pieces that are fetched together.
 const TOGETHER: usize = 4;
@@ -91,7 +91,7 @@ impl Pipe {
         if self.room.is_none() {
             // SAFETY: bytes are written before they are read.
             #[allow(unsafe_code)]
-            let bytes = unsafe { self.context.alloc_pinned_with_flags(PIECES * ROOM, 0) }?;
+            let bytes = unsafe { self.context.alloc_pinned_with_flags(PIECES * PINNED, 0) }?;
             let event = |_| Ok(self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING))?);
             self.room = Some(Room { bytes, copied: (0..PIECES).map(event).collect::<Result<_>>()? });
         }
@@ -111,7 +111,8 @@ impl Pipe {
         }
 
         let Room { bytes, copied } = self.make_room()?;
-        let mut buffers: Vec<(&mut [u8], &CudaEvent)> = bytes.as_mut_slice()?.chunks_mut(ROOM).zip(&*copied).collect();
+        let mut buffers: Vec<(&mut [u8], &CudaEvent)> =
+            bytes.as_mut_slice()?.chunks_mut(PINNED).zip(&*copied).collect();
         let workers = rayon::current_num_threads().min(pieces.len()).clamp(1, PIECES / 2);
         let (next, sent) = (AtomicUsize::new(0), Mutex::new(sent));
         let work = |buffers: &mut [(&mut [u8], &CudaEvent)]| -> Result<()> {
@@ -162,7 +163,7 @@ impl Pipe {
         look: impl FnOnce(&[T]),
     ) -> Result<()> {
         let (bytes, stream) = (len * size_of::<T>(), self.stream.clone());
-        if bytes > PIECES * ROOM {
+        if bytes > PIECES * PINNED {
             let mut items = Buffer::of_any(len)?;
             self.receive(from, &mut items)?;
             look(&items);

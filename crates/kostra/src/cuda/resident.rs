@@ -12,11 +12,12 @@ use super::kostra::Scratch;
 use super::parts::{Need, memory_limit};
 use super::pipe::Load;
 use super::{ecl, kostra, pma, strut, uminho, vineet};
+use crate::bits::list_ones;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
-use crate::par::{list_ones, split};
+use crate::par::split;
 use crate::run::{Algorithm, Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 

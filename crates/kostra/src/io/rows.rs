@@ -16,6 +16,8 @@ use rayon::prelude::*;
 use super::balance::{Balance, Bits, Secrets};
 use super::upper::{self, Arcs, Counted};
 use crate::array::Array;
+#[cfg(target_arch = "x86_64")]
+use crate::bits::has_avx2;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
@@ -255,7 +257,7 @@ impl<W: Pod + Bits> Part<W> {
         if upper::has_avx512() {
             // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
             return unsafe { self.keep_upper_avx512(rows, piece) };
-        } else if upper::has_avx2() {
+        } else if has_avx2() {
             // SAFETY: the same.
             return unsafe { self.keep_upper_avx2(rows, piece) };
         }

@@ -9,6 +9,8 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::balance::{Bits, Secrets, signed_hash};
+#[cfg(target_arch = "x86_64")]
+use crate::bits::has_avx2;
 
 /// Sources, targets and weights of arcs, equally many.
 pub(super) type Arcs<'a, W> = (&'a [u32], &'a [u32], &'a [W]);
@@ -46,12 +48,6 @@ pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> 
     Counted { len, sum, last }
 }
 
-/// Whether the processor has the instructions of [`keep_avx2`].
-#[cfg(target_arch = "x86_64")]
-pub(super) fn has_avx2() -> bool {
-    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt")
-}
-
 /// Whether the processor has the instructions of [`keep_avx512`].
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx512() -> bool {
@@ -86,24 +82,8 @@ mod avx2 {
     use bytemuck::cast;
 
     use super::{AHEAD, Counted, Secrets};
+    use crate::bits::PLACES;
     use crate::par::prefetch;
-
-    /// For every mask of eight bits the places of those that are set, ascending, a byte each.
-    const FRONT: [u64; 256] = {
-        let (mut table, mut mask) = ([0; 256], 0);
-        while mask < 256 {
-            let (mut place, mut set) = (0, 0);
-            while place < 8 {
-                if mask >> place & 1 == 1 {
-                    table[mask] |= place << (8 * set);
-                    set += 1;
-                }
-                place += 1;
-            }
-            mask += 1;
-        }
-        table
-    };
 
     /// As [`keep`](super::keep) for all arcs but the last few, with `WORDS` words of weight each.
     #[target_feature(enable = "avx2,popcnt")]
@@ -167,7 +147,7 @@ mod avx2 {
             sum = _mm256_sub_epi64(sum, signed(odds, doubled_odd(up), doubled_odd(level)));
 
             let mask = _mm256_movemask_ps(_mm256_castsi256_ps(up)) as usize;
-            let front = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(FRONT[mask] as i64));
+            let front = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(PLACES[mask])));
             let to_front = |items: __m256i| cast::<_, [u32; 8]>(_mm256_permutevar8x32_epi32(items, front));
             src[len..len + 8].copy_from_slice(&to_front(u));
             dst[len..len + 8].copy_from_slice(&to_front(v));
@@ -178,7 +158,7 @@ mod avx2 {
                 let mut len = len;
                 for (half, &four) in weights[..2].iter().enumerate() {
                     let mask = mask >> (4 * half) & 15;
-                    let place = _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(FRONT[mask] as i64));
+                    let place = _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(i64::from_le_bytes(PLACES[mask])));
                     let first = _mm256_slli_epi64::<1>(place);
                     let second = _mm256_add_epi64(first, _mm256_set1_epi64x(1));
                     let words = _mm256_or_si256(first, _mm256_slli_epi64::<32>(second));

@@ -27,8 +27,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::part::Part;
+use crate::bits::{ones, pack_flags};
 use crate::numbers::Kind;
-use crate::par::{DROPPED, block, number_trees, ones, pack, pack_flags, shared};
+use crate::par::{DROPPED, block, number_trees, pack, shared};
 use crate::weight::{AnyKeys, Key, Keys, Weights};
 
 /// Edges that a thread looks at in turn.

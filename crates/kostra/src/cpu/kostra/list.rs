@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::contest::{BATCH, Ballot, Ballots, Contest};
+use crate::bits::{ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::par::{PARALLEL_FROM, ones, pack_flags, prefetch, scan, shared};
+use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
 use crate::weight::Key;
 
 /// Of 64 edges, so many are looked at one by one; more are looked at all together.

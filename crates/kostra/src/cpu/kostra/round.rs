@@ -9,10 +9,11 @@ use rayon::prelude::*;
 use super::Work;
 use super::contest::{AHEAD, EMPTY};
 use super::list::{Edges, List};
+use crate::bits::{ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::mark;
-use crate::par::{block, ones, pack_flags, prefetch, shared};
+use crate::par::{block, prefetch, shared};
 use crate::union_find::UnionFind;
 use crate::weight::Key;
 
