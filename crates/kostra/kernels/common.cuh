@@ -39,6 +39,11 @@ __device__ __forceinline__ u32 warp_scan(u32 x) {
     return x;
 }
 
+__device__ __forceinline__ u32 warp_sum(u32 x) {
+    for (u32 step = WARP / 2; step; step /= 2) x += __shfl_xor_sync(ALL, x, step);
+    return x;
+}
+
 // The edges of a graph, and its adjacency lists where it has them.
 template <typename K> struct Graph {
     u32 n, m;

@@ -4,91 +4,203 @@
 // `key << 32 | position`: positions follow edge ids, so ties go to the smaller id. 64-bit keys are shortened to 32 bits
 // in cells and compared in full only where the short ones are equal.
 //
-// Every pass gives each block one stretch of the input in order, and each block writes what it keeps, in order, to a
-// stretch of its own. So nothing is appended to a counter that all share, lists stay in edge-id order, and trees are
-// numbered in the order of their roots.
+// Every pass over a list gives each block one stretch of the input in order, and each block writes what it keeps, in order, to
+// a stretch of its own. So nothing is appended to a counter that all share, lists stay in edge-id order, and trees are
+// numbered in the order of their roots. What threads can hold is not listed any more (held.cuh).
+#include "kostra/held.cuh"
 #include "kostra/lists.cuh"
 #include "kostra/rows.cuh"
 #include "kostra/trees.cuh"
 
-// Rounds on the list until no edge is left. Where `labelled`, until every tree is complete and has its label, too.
-template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> work, u32 launch, bool labelled) {
+// What rounds are to do: begin with the list of light edges and label all complete trees, begin with another list, or with the
+// graph, whose edges the threads can hold.
+enum Task { LABEL, FINISH, WHOLE };
+
+// Makes the state ready, and chooses the threshold below which edges are light.
+template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K> &work, bool choose) {
+    State &state = *work.state;
+    u32 i = threadIdx.x;
+    state.round[i] = {i ? 0 : graph.n, i ? 0 : graph.m};
+    if (i < LAUNCHES) state.arrived[i] = state.reached[i] = 0;
+    if (i == 0) {
+        state.pieces = state.hubs = state.trees = state.done = state.parts = state.swaps = state.handed = 0;
+        state.giant = state.member = state.strays = 0;
+        state.part_length = state.threshold_key = state.threshold_edge = 0;
+        state.rounds = state.levels = 1;
+        state.level[0] = state.slots = graph.n;
+    }
+    if (!choose || i >= WARP) return;
+    __syncwarp();
+    Threshold<K> threshold = Threshold<K>::choose(graph, work.factor);
+    if (i == 0) state.threshold_key = threshold.key, state.threshold_edge = threshold.edge;
+}
+
+template <typename K> __device__ __forceinline__ void swap_lists(Work<K> &work) {
+    uint4 *list = work.list;
+    u64 *cells = work.cells;
+    work.list = work.next_list, work.next_list = list;
+    work.cells = work.next_cells, work.next_cells = cells;
+}
+
+// Rounds on the list until threads can hold what is left, `few` edges at most.
+template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> work, u32 launch, u32 few) {
     State &state = *work.state;
     Shared &s = shared();
-    Team team = {work.state, launch, gridDim.x, 0};
-    u32 parts = state.parts, trees = state.trees, rounds = state.rounds, slots = state.slots, done = 0;
+    Team team = {work.state, launch, gridDim.x, 0, 0};
+    u32 parts = state.parts, trees = state.trees, rounds = state.rounds, slots = state.slots, done = 0, levels = 1;
     u64 part_length = state.part_length;
     u32 *map = work.maps + graph.n;
-    bool solo = false;
+    bool is_first = blockIdx.x == 0 && threadIdx.x == 0;
     for (;;) {
         find_starts(state.kept, parts, s.list_starts);
         u32 edges = s.list_starts[parts];
-        if (edges == 0 && (!labelled || trees == 0)) break;
+        if (edges <= few) break;
         // All blocks see the same numbers, so all agree who goes on.
-        bool few = edges <= SOLO_EDGES && trees <= SOLO_TREES;
-        if (!team.shrink(few ? 1 : (max(edges, trees) - 1) / SHARE + 1)) return;
-        if (team.size == 1 && !solo && trees <= SOLO_TREES) {
-            solo = true;
-            for (u32 c = threadIdx.x; c < trees; c += THREADS) table()[c] = work.cells[c];
-            work.cells = table();
-            work.next_cells = table() + SOLO_TREES;
-            work.links = (u32 *)(table() + 2 * SOLO_TREES);
-            __syncthreads();
-        }
-        if (blockIdx.x == 0 && threadIdx.x == 0) state.round[rounds] = {trees, edges};
+        if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
+        if (is_first) state.round[rounds] = {trees, edges}, state.level[levels] = trees;
         u32 left = join(team, work, work.next_cells, work.chosen + slots, map, trees, done, FromList{work.cells, work.list});
         relabel(team, graph, work, map, edges, left, parts, part_length);
         team.sync();
-        rounds++, slots += trees, map += trees, trees = left;
+        rounds++, levels++, slots += trees, map += trees, trees = left;
         parts = team.size, part_length = stretch_length(edges, team.size);
-        uint4 *list = work.list;
-        work.list = work.next_list, work.next_list = list;
-        u64 *cells = work.cells;
-        work.cells = work.next_cells, work.next_cells = cells;
+        swap_lists(work);
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) state.rounds = rounds, state.slots = slots, state.done = state.trees = done;
+    if (!is_first) return;
+    state.parts = parts, state.part_length = part_length, state.swaps = levels - 1;
+    state.trees = trees, state.rounds = rounds, state.slots = slots, state.done = done, state.levels = levels;
 }
 
-// After the rounds on light edges: the complete tree of every vertex, and empty cells for these trees. Follows the maps from
-// round to round; those of large rounds are first made to lead to the end at once.
+// Rounds on edges that threads hold until none is left.
+template <typename K> __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, Task task) {
+    State &state = *work.state;
+    Shared &s = shared();
+    Team team = {work.state, launch, gridDim.x, 0, 0};
+    bool whole = task == WHOLE;
+    u32 trees = whole ? graph.n : state.trees, slots = whole ? 0 : state.slots, rounds = whole ? 0 : state.rounds;
+    u32 parts = state.parts, levels = state.levels, edges = graph.m;
+    if (!whole) {
+        find_starts(state.kept, parts, s.list_starts);
+        edges = s.list_starts[parts];
+    }
+    if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
+    if (state.swaps % 2) swap_lists(work);
+    // Without lists there is room where they would be.
+    const uint4 *list = whole ? nullptr : work.list;
+    u64 *next_cells = whole ? (u64 *)work.list : work.next_cells;
+    u32 *chosen = work.chosen + slots;
+    Stretch mine = stretch(trees, team.size);
+    for (u32 c = mine.from + threadIdx.x; c < mine.to; c += HOLDERS) {
+        work.links[c] = ROOT, chosen[c] = NONE;
+        if (whole) work.cells[c] = EMPTY;
+    }
+    Held held = whole ? hold_graph(team, graph) : hold_list(team, list, s.list_starts, parts, state.part_length, edges);
+    bool filtered = whole && work.factor > 0;
+    if (filtered && threadIdx.x < WARP) s.starts[0] = choose_short(graph, work.factor);
+    team.sync();
+    if (filtered) held.send_to_sleep(s.starts[0]);
+    join_all_held(team, graph, list, held, work.cells, next_cells, work.links, chosen, work.next_list, trees, edges, filtered, rounds);
+    if (task == LABEL) {
+        team.sync();
+        // All roots are complete trees. Numbers of near ones are near, too.
+        for (u64 first = mine.from; first < mine.to; first += HOLDERS) {
+            u64 c = first + threadIdx.x;
+            bool is_root = c < mine.to && (work.links[c] & ROOT);
+            u32 place, count = place_one(s.tile, is_root, place);
+            if (threadIdx.x == 0) s.starts[0] = atomicAdd(&state.done, count);
+            __syncthreads();
+            if (is_root) work.links[c] = ROOT | (s.starts[0] + place);
+        }
+    }
+    if (blockIdx.x || threadIdx.x) return;
+    state.level[levels] = trees;
+    state.rounds = rounds, state.levels = levels + 1, state.slots = slots + trees, state.swaps = 0;
+}
+
+// The number of the complete tree that a tree has joined.
+__device__ __forceinline__ u32 find_number(const u32 *links, u32 c) {
+    u32 link = links[c];
+    while (!(link & ROOT)) link = links[link];
+    return link & NUMBER;
+}
+
+// The label that a vertex or tree has in the end, if `label` is what it has after the map of that level.
+__device__ __forceinline__ u32 follow(const State &state, const u32 *map, u32 level, u32 levels, u32 label) {
+#pragma unroll 1
+    for (; level + 1 < levels && !(label & DONE); level++) {
+        map += state.level[level];
+        label = map[label];
+    }
+    return label;
+}
+
+// After the rounds on light edges: the complete tree of every vertex, empty cells for these trees, and the strays. Follows the
+// maps from one to the next, which for the last are links; large ones are first made to lead to the end at once.
 template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n, u32 launch) {
     State &state = *work.state;
-    Team team = {work.state, launch, gridDim.x, 0};
-    u32 levels = state.rounds, done = state.done;
-    if (done <= 1) return;
+    Team team = {work.state, launch, gridDim.x, 0, 0};
+    u32 levels = state.levels, done = state.done;
     u64 first = (u64)blockIdx.x * THREADS + threadIdx.x, step = (u64)gridDim.x * THREADS;
+    if (first == 0) state.trees = done;
+    if (done <= 1) return;
     for (u64 c = first; c < done; c += step) work.cells[c] = EMPTY;
-    for (u32 level = levels; level-- > 0;) {
-        u32 trees = state.round[level].trees;
-        if (level && trees <= SHARE * 4) continue;
+    for (u32 level = levels; level-- > 1;) {
+        u32 trees = state.level[level];
+        if (level + 1 < levels && trees <= SHARE * 4) continue;
         u32 *map = work.maps;
 #pragma unroll 1
-        for (u32 i = 0; i < level; i++) map += state.round[i].trees;
+        for (u32 i = 0; i < level; i++) map += state.level[i];
 #pragma unroll 1
         for (u64 c = first; c < trees; c += step) {
-            u32 label = map[c];
-            u32 *next = map + trees;
-#pragma unroll 1
-            for (u32 above = level + 1; above < levels && !(label & DONE); above++) {
-                label = next[label];
-                next += state.round[above].trees;
-            }
-            map[c] = label;
+            if (level + 1 < levels) map[c] = follow(state, map, level, levels, map[c]);
+            else map[c] = DONE | find_number(work.links, c);
         }
-        if (level) team.sync();
+        team.sync();
     }
+    // A warp's lanes take the vertices of all bits in a word, 32 at a time. Vertices that had labels of complete trees from the
+    // beginning have no edges.
+    u32 giant = DONE | find_number(work.links, state.giant), shift = work.stray_shift, lane = threadIdx.x % WARP;
+    u32 count = 0, some = NONE;
+    u64 words = ((n - 1) >> shift) / WARP + 1;
+    __shared__ u32 strays, member;
+    if (threadIdx.x == 0) strays = 0, member = NONE;
+    __syncthreads();
+#pragma unroll 1
+    for (u64 word = first / WARP; word < words; word += step / WARP) {
+        u32 bits = 0;
+#pragma unroll 1
+        for (u32 part = 0; part < 1u << shift; part++) {
+            u64 v = ((word << shift) + part) * WARP + lane;
+            u32 before = v < n ? work.maps[v] : DONE;
+            u32 label = follow(state, work.maps, 0, levels, before);
+            if (v < n) work.maps[v] = label;
+            if (label == giant) some = v;
+            u32 here = __ballot_sync(ALL, !(before & DONE) && label != giant);
+            if (shift < 5) {
+                u32 groups = WARP >> shift;
+                bool has_any = lane < groups && (here >> (lane << shift) & ((1u << (1 << shift)) - 1));
+                bits |= __ballot_sync(ALL, has_any) << part * groups;
+            } else if (here) {
+                bits |= 1u << (part >> (shift - 5));
+            }
+        }
+        if (lane == 0) work.strays[word] = bits;
+        count += __popc(bits);
+    }
+    u32 found = __ballot_sync(ALL, some != NONE);
+    if (found && lane == __ffs(found) - 1) atomicMin(&member, some);
+    if (lane == 0) atomicAdd(&strays, count);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(&state.strays, strays);
+    if (threadIdx.x == 0 && member != NONE) state.member = member;
 }
 
-#ifndef KEY
-#define KEY u32
-#endif
 // The host makes room for these.
-static_assert(sizeof(State) <= 12952 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra.rs are too small");
-static_assert(sizeof(Queue<KEY>) <= 264 + (4 + sizeof(KEY)) * 2 * TILE, "QUEUE in src/cuda/kostra.rs is too small");
+static_assert(sizeof(State) <= 13616 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra.rs are too small");
+static_assert(QUEUE <= 272 + 4 * (TILE + WIDE_TILE), "the queue of src/cuda/kostra.rs is too small");
 
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-KERNEL(1024, 1) sample(Graph<KEY> graph, Work<KEY> work) { choose_threshold(graph, work); }
+KERNEL(ROUNDS, 1) sample(Graph<KEY> graph, Work<KEY> work, u32 choose) { begin(graph, work, choose); }
 
 KERNEL(THREADS, 4) search_rows(Graph<KEY> graph, Work<KEY> work, u32 staged) { find_smallest(graph, work, staged); }
 KERNEL(THREADS, 4) search_pieces(Graph<KEY> graph, Work<KEY> work) { search_hubs(graph, work); }
@@ -98,19 +210,39 @@ KERNEL(THREADS, 4) offer_edges(Graph<KEY> graph, u64 *cells, u32 from, u32 to) {
 KERNEL(THREADS, 4) look_up_edges(Graph<KEY> graph, Work<KEY> work) { look_up(graph, work); }
 
 KERNEL(THREADS, 3) join_vertices(Graph<KEY> graph, Work<KEY> work) {
-    Team team = {work.state, 0, gridDim.x, 0};
+    Team team = {work.state, 0, gridDim.x, 0, 0};
     u32 isolated = 0;
     u32 trees = join(team, work, work.cells, work.chosen, work.maps, graph.n, isolated, FromRows{work.links, work.chosen});
     if (blockIdx.x == 0 && threadIdx.x == 0) work.state->trees = trees;
 }
 
-KERNEL(THREADS, 2) build(Graph<KEY> graph, Work<KEY> work, u32 light) {
-    if (light && work.factor > 0) list_light(graph, work);
-    else if (light || work.state->done > 1) list_all(graph, work, !light);
+KERNEL(THREADS, 2) build_light(Graph<KEY> graph, Work<KEY> work) { list_some(graph, work, nullptr); }
+
+// Heavy edges by strays, where these are few and there is a giant; by `build_all` elsewhere.
+template <typename K> __device__ __forceinline__ bool has_giant(const Graph<K> &graph, const Work<K> &work) {
+    return work.state->strays < ((graph.n - 1) >> work.stray_shift) / 2;
 }
 
-KERNEL(THREADS, 2) rounds(Graph<KEY> graph, Work<KEY> work, u32 light, u32 labelled) {
-    if (light || work.state->done > 1) contract(graph, work, light ? 1 : 3, labelled);
+KERNEL(THREADS, 2) build_heavy(Graph<KEY> graph, Work<KEY> work) {
+    if (work.state->done <= 1 || !has_giant(graph, work)) return;
+    Strays strays = {(u32 *)(shared_memory() + QUEUE), work.stray_shift, work.state->member};
+    strays.load(work.strays, graph.n);
+    list_some(graph, work, &strays);
 }
 
-KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, 2); }
+KERNEL(THREADS, 2) build_all(Graph<KEY> graph, Work<KEY> work, u32 heavy) {
+    if (!heavy || (work.state->done > 1 && !has_giant(graph, work))) list_all(graph, work, heavy);
+}
+
+// After light edges there may be a single tree.
+__device__ __forceinline__ bool is_over(const State &state, u32 task) { return task == FINISH && state.trees <= 1; }
+
+KERNEL(THREADS, 2) rounds(Graph<KEY> graph, Work<KEY> work, u32 task, u32 few) {
+    if (!is_over(*work.state, task)) contract(graph, work, task == LABEL ? 1 : 4, few);
+}
+
+KERNEL(HOLDERS, 1) held_rounds(Graph<KEY> graph, Work<KEY> work, u32 task) {
+    if (!is_over(*work.state, task)) contract_held(graph, work, task == LABEL ? 2 : 5, (Task)task);
+}
+
+KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, 3); }

@@ -100,7 +100,8 @@ impl Algorithm {
             Algorithm::Strut => &["keep-parallel", "memory"],
             Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => &["gamma", "keep-parallel", "memory"],
             Algorithm::Ecl => &["seed", "factor", "without", "memory"],
-            Algorithm::Kostra | Algorithm::Vineet | Algorithm::Uminho => &["memory"],
+            Algorithm::Kostra => &["hold", "memory"],
+            Algorithm::Vineet | Algorithm::Uminho => &["memory"],
             _ => &[],
         }
     }

@@ -49,7 +49,7 @@ fn a_missing_gpu_is_an_error_that_says_what_to_do() {
 #[test]
 fn options_for_gpus_are_refused_on_the_cpu() {
     let graph = kostra::generate("grid:rows=3,cols=3").unwrap();
-    for algorithm in ["kostra:memory=1000000", "ecl:without=3"] {
+    for algorithm in ["kostra:memory=1000000", "kostra:hold=0", "ecl:without=3"] {
         let refused = solve(&graph, &Run::new(algorithm).unwrap().on(Device::Cpu));
         assert!(matches!(refused, Err(Error::Algorithm { .. })), "{algorithm}");
     }
@@ -228,6 +228,38 @@ fn ecl_without_its_optimisations() {
             let refused = resident.solve(&Run::new(&format!("ecl:{wrong}")).unwrap());
             assert!(matches!(refused, Err(Error::Algorithm { .. })), "{wrong}");
         }
+    }
+}
+
+/// Edges that threads hold from the beginning, in the last rounds or never; with a giant tree after the light edges and without,
+/// with hubs, equal weights and vertices without edges.
+#[test]
+fn kostra_with_many_edges_or_few_to_hold() {
+    let Some(_gpu) = take_gpu() else { return };
+    for spec in [
+        "er:n=90000,degree=16",
+        "rmat:scale=17,weights=double",
+        "rmat:scale=16,degree=30,weights=unit",
+        "delaunay:n=250000",
+        "ssca2:scale=17",
+        "grid:rows=800,cols=800,weights=uniform:1-3",
+        "web:n=70000,degree=20",
+        "er:n=3000000,degree=.5",
+        "grid:rows=2,cols=300000",
+    ] {
+        let graph = kostra::generate(spec).unwrap();
+        let mut resident = Resident::upload(&graph, 0).unwrap();
+        for maximum in [false, true] {
+            let wanted = expected(&graph, maximum);
+            for options in ["", ":hold=0", ":hold=3000", ":hold=100000"] {
+                let run = Run::new(&format!("kostra{options}")).unwrap().maximum(maximum).on(Device::Cuda(0));
+                resident.solve(&run).unwrap();
+                assert!(resident.download().unwrap().edges() == wanted, "{options} of {spec}, maximum {maximum}");
+                assert!(solve(&graph, &run).unwrap().edges() == wanted, "{options} of {spec} from arrays, {maximum}");
+            }
+        }
+        let refused = resident.solve(&Run::new("kostra:hold=x").unwrap());
+        assert!(matches!(refused, Err(Error::Algorithm { .. })));
     }
 }
 

@@ -29,11 +29,14 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
 fn for_each_way(case: &Case, maximum: bool, check: impl Fn(&str, Forest)) {
     let ways = DEVICES.iter().flat_map(|&device| Algorithm::ALL.map(|algorithm| (device, algorithm)));
     let ways = ways.filter(|(device, algorithm)| *device == Device::Cpu || algorithm.runs_on_cuda());
-    for (pool, (device, algorithm)) in POOLS.iter().flat_map(|pool| ways.clone().map(move |way| (pool, way))) {
-        let run = Run::new(algorithm.name()).unwrap().on(device).maximum(maximum).with_stats(true);
+    let ways = ways.map(|(device, algorithm)| (device, algorithm.name()));
+    // On GPUs, small graphs are solved in another way than large ones, unless no edge may be held in registers, or few.
+    let more = DEVICES.iter().filter(|&&device| device != Device::Cpu);
+    let ways = ways.chain(more.flat_map(|&device| ["kostra:hold=0", "kostra:hold=20"].map(|name| (device, name))));
+    for (pool, (device, name)) in POOLS.iter().flat_map(|pool| ways.clone().map(move |way| (pool, way))) {
+        let run = Run::new(name).unwrap().on(device).maximum(maximum).with_stats(true);
         let way = format!(
-            "{} on {device:?} with {} threads, maximum {maximum}, of {}",
-            algorithm.name(),
+            "{name} on {device:?} with {} threads, maximum {maximum}, of {}",
             pool.current_num_threads(),
             case.name
         );

@@ -26,7 +26,7 @@ __device__ __forceinline__ void offer(const Graph<u64> &graph, const uint4 *list
 
 // Before an edge of the list is offered, others must be able to look it up; 32-bit keys never do.
 __device__ __forceinline__ void publish(const Graph<u32> &) {}
-__device__ __forceinline__ void publish(const Graph<u64> &) { __threadfence(); }
+__device__ __forceinline__ void publish(const Graph<u64> &) { fence(); }
 
 // Puts the edges that a tile's threads hold into the list at `at` and offers them to both their trees.
 template <typename K>

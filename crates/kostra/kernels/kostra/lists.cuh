@@ -1,4 +1,6 @@
 // Lists of edges that join two trees.
+//
+// What is read once is marked so (`__ldcs`): labels and cells then stay in the cache.
 #pragma once
 #include "kostra/cells.cuh"
 #include "kostra/threshold.cuh"
@@ -12,52 +14,121 @@ __device__ void end_list(State &state, u32 m, u32 kept) {
     }
 }
 
-// The list of light edges that join two trees. Few edges are light; they wait in shared memory until there are enough
-// for all threads.
-template <typename K> __device__ void list_light(const Graph<K> &graph, const Work<K> &work) {
-    State &state = *work.state;
-    Queue<K> &queue = *(Queue<K> *)shared_memory();
+// Numbers that are read together.
+template <typename T> struct alignas(16) Run {
+    T at[RUN];
+};
+
+// Items `first..first + RUN` of an array, as far as they are below `end`; others may be anything.
+template <typename T> __device__ __forceinline__ Run<T> load_run(const T *array, u64 first, u64 end) {
+    Run<T> run;
+    if (first + RUN <= end) {
+#pragma unroll
+        for (u32 j = 0; j < sizeof(run) / 16; j++) ((uint4 *)&run)[j] = __ldcs((const uint4 *)(array + first) + j);
+        return run;
+    }
+#pragma unroll
+    for (u32 j = 0; j < RUN; j++) run.at[j] = first + j < end ? array[first + j] : 0;
+    return run;
+}
+
+// The strays, read into a block's memory, and a vertex of the giant.
+struct Strays {
+    u32 *bits;
+    u32 shift, member;
+
+    __device__ void load(const u32 *strays, u32 n) {
+        u32 words = ((n - 1) >> shift) / WARP + 1;
+        for (u32 i = threadIdx.x; i < words; i += THREADS) bits[i] = strays[i];
+        __syncthreads();
+    }
+
+    // A vertex with the same label, which is that of all others or may be a stray.
+    __device__ __forceinline__ u32 alike(u32 v) const {
+        u32 group = v >> shift;
+        return bits[group / WARP] >> group % WARP & 1 ? v : member;
+    }
+};
+
+// The list of the light edges that join two trees, or of the heavy ones. Few edges are; they wait in shared memory until there
+// are enough for all threads. Of heavy ones only the labels of strays are looked up.
+template <typename K> __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Strays *strays) {
+    Queue &queue = *(Queue *)shared_memory();
+    // Heavy edges are so few that their keys can be read again.
+    K *queued_keys = (K *)(shared_memory() + QUEUE);
+    Threshold<K> threshold = Threshold<K>::read(*work.state);
     Stretch mine = stretch(graph.m, gridDim.x);
     const u32 *labels = work.maps;
     u32 kept = 0, waiting = 0;
-    K keys[EACH];
+    Run<K> keys[RUNS];
+    auto start = [&](u64 first, u32 i) { return first + (i * THREADS + threadIdx.x) * RUN; };
     auto load_keys = [&](u64 first) {
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            u64 e = first + i * THREADS + threadIdx.x;
-            keys[i] = e < mine.to ? key_of(graph, (u32)e) : 0;
-        }
+        for (u32 i = 0; i < RUNS; i++) keys[i] = load_run(graph.keys, start(first, i), mine.to);
     };
     load_keys(mine.from);
-    for (u64 first = mine.from; first < mine.to; first += TILE) {
-        bool keep[EACH];
-        u32 places[EACH];
+    for (u64 first = mine.from; first < mine.to; first += WIDE_TILE) {
+        u32 chosen[RUNS], counts[RUNS], places[RUNS];
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            u64 e = first + i * THREADS + threadIdx.x;
-            keep[i] = e < mine.to && is_light(state, keys[i], (u32)e);
+        for (u32 i = 0; i < RUNS; i++) {
+            chosen[i] = 0;
+#pragma unroll
+            for (u32 j = 0; j < RUN; j++) {
+                u64 e = start(first, i) + j;
+                keys[i].at[j] ^= graph.flip;
+                if (e < mine.to && threshold.is_light(keys[i].at[j], (u32)e) == !strays) chosen[i] |= 1 << j;
+            }
         }
-        u32 count = place(queue.tile, keep, places);
+        if (strays) {
+            load_keys(first + WIDE_TILE);
+            Run<u32> src[RUNS], dst[RUNS];
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++)
-            if (keep[i]) {
-                queue.edges[waiting + places[i]] = (u32)(first + i * THREADS + threadIdx.x);
-                queue.keys[waiting + places[i]] = keys[i];
+            for (u32 i = 0; i < RUNS; i++) {
+                src[i] = load_run(graph.src, start(first, i), mine.to);
+                dst[i] = load_run(graph.dst, start(first, i), mine.to);
+            }
+#pragma unroll
+            for (u32 i = 0; i < RUNS; i++)
+#pragma unroll
+                for (u32 j = 0; j < RUN; j++) {
+                    src[i].at[j] = labels[strays->alike(src[i].at[j])];
+                    dst[i].at[j] = labels[strays->alike(dst[i].at[j])];
+                }
+#pragma unroll
+            for (u32 i = 0; i < RUNS; i++)
+#pragma unroll
+                for (u32 j = 0; j < RUN; j++) chosen[i] &= ~((u32)(src[i].at[j] == dst[i].at[j]) << j);
+        }
+#pragma unroll
+        for (u32 i = 0; i < RUNS; i++) counts[i] = __popc(chosen[i]);
+        u32 count = place_runs(queue.tile, counts, places);
+#pragma unroll
+        for (u32 i = 0; i < RUNS; i++)
+#pragma unroll
+            for (u32 j = 0; j < RUN; j++) {
+                if (!(chosen[i] >> j & 1)) continue;
+                u32 at = waiting + places[i]++;
+                queue.edges[at] = (u32)start(first, i) + j;
+                if (!strays) queued_keys[at] = keys[i].at[j];
             }
         waiting += count;
-        load_keys(first + TILE);
+        if (!strays) load_keys(first + WIDE_TILE);
         __syncthreads();
-        if (waiting < TILE && first + TILE < mine.to) continue;
-        // The first TILE of the queue, or what is left at the end.
-        for (u32 done = 0; waiting && (waiting >= TILE || first + TILE >= mine.to);) {
+        bool is_last = first + WIDE_TILE >= mine.to;
+        // The first TILE of the queue, and at the end what is left.
+        u32 done = 0;
+        for (; waiting - done >= TILE || (is_last && done < waiting); done += min(TILE, waiting - done)) {
+            bool keep[EACH];
+            u32 places[EACH];
             uint4 edges[EACH];
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
-                u32 at = i * THREADS + threadIdx.x;
+                u32 at = done + i * THREADS + threadIdx.x;
                 keep[i] = at < waiting;
                 if (!keep[i]) continue;
-                u32 e = queue.edges[done + at];
-                edges[i] = make_uint4(graph.src[e], graph.dst[e], shorten(queue.keys[done + at], graph.lowest), e);
+                u32 e = queue.edges[at];
+                K key = strays ? key_of(graph, e) : queued_keys[at];
+                edges[i] = make_uint4(__ldcs(graph.src + e), __ldcs(graph.dst + e), shorten(key, graph.lowest), e);
             }
 #pragma unroll
             for (u32 i = 0; i < EACH; i++)
@@ -67,27 +138,24 @@ template <typename K> __device__ void list_light(const Graph<K> &graph, const Wo
             u32 count = place(queue.tile, keep, places);
             put(graph, work.list, work.cells, mine.from + kept, keep, places, edges);
             kept += count;
-            u32 taken = min(waiting, TILE);
-            waiting -= taken;
-            done += taken;
-            if (waiting < TILE) {
-                // What is left moves to the front.
-                for (u32 at = threadIdx.x; at < waiting; at += THREADS) {
-                    queue.edges[at] = queue.edges[done + at];
-                    queue.keys[at] = queue.keys[done + at];
-                }
-                done = 0;
-                __syncthreads();
+        }
+        waiting -= done;
+        if (done && waiting) {
+            // What is left moves to the front: less than a tile, from behind one.
+            for (u32 at = threadIdx.x; at < waiting; at += THREADS) {
+                queue.edges[at] = queue.edges[done + at];
+                if (!strays) queued_keys[at] = queued_keys[done + at];
             }
+            __syncthreads();
         }
     }
-    end_list(state, graph.m, kept);
+    end_list(*work.state, graph.m, kept);
 }
 
 // The list of all edges that join two trees, without the light ones where those were listed before. Ends and keys are read a
 // tile ahead.
 template <typename K> __device__ void list_all(const Graph<K> &graph, const Work<K> &work, bool without_light) {
-    State &state = *work.state;
+    Threshold<K> threshold = Threshold<K>::read(*work.state);
     Stretch mine = stretch(graph.m, gridDim.x);
     const u32 *labels = work.maps;
     u32 kept = 0;
@@ -97,7 +165,8 @@ template <typename K> __device__ void list_all(const Graph<K> &graph, const Work
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
             u64 e = min(first + i * THREADS + threadIdx.x, (u64)graph.m - 1);
-            keys[i] = key_of(graph, (u32)e), src[i] = graph.src[e], dst[i] = graph.dst[e];
+            keys[i] = __ldcs(graph.keys + e) ^ graph.flip;
+            src[i] = __ldcs(graph.src + e), dst[i] = __ldcs(graph.dst + e);
         }
     };
     if (mine.from < mine.to) load(mine.from);
@@ -108,7 +177,7 @@ template <typename K> __device__ void list_all(const Graph<K> &graph, const Work
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
             u64 e = first + i * THREADS + threadIdx.x;
-            keep[i] = e < mine.to && !(without_light && is_light(state, keys[i], (u32)e));
+            keep[i] = e < mine.to && !(without_light && threshold.is_light(keys[i], (u32)e));
             edges[i] = make_uint4(labels[src[i]] & NUMBER, labels[dst[i]] & NUMBER, shorten(keys[i], graph.lowest), (u32)e);
         }
         load(first + TILE);
@@ -118,7 +187,7 @@ template <typename K> __device__ void list_all(const Graph<K> &graph, const Work
         put(graph, work.list, work.cells, mine.from + kept, keep, places, edges);
         kept += count;
     }
-    end_list(state, graph.m, kept);
+    end_list(*work.state, graph.m, kept);
 }
 
 // The part in which a place is: the last that starts at or before it, and not before `part`.
@@ -157,7 +226,7 @@ __device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, 
             keep[i] = at < last;
             if (!keep[i]) continue;
             u32 here = whole ? part : find_part(s.list_starts, part, parts, at);
-            held[i] = work.list[here * part_length + (at - s.list_starts[here])];
+            held[i] = __ldcs(work.list + here * part_length + (at - s.list_starts[here]));
         }
 #pragma unroll
         for (u32 i = 0; i < EACH; i++)

@@ -5,16 +5,16 @@
 #ifndef THREADS
 #define THREADS 512
 #endif
-// What a thread does while it waits at the barrier.
-#ifndef IDLE
-#define IDLE()
+
+#ifndef KEY
+#define KEY u32
 #endif
 
 constexpr u32 WARPS = THREADS / WARP;
 // Edges or trees that a thread looks at in one go: several loads in flight.
 constexpr u32 EACH = 4;
 constexpr u32 TILE = THREADS * EACH;
-constexpr u32 SAMPLES = 1024;
+constexpr u32 SAMPLES = 512;
 // Rows up to this length are searched by one thread, up to HUB by a warp; longer ones are cut into pieces of that length.
 constexpr u32 SHORT_ROW = 32;
 constexpr u32 HUB = 2048;
@@ -24,14 +24,23 @@ constexpr u32 STAGE = 512;
 constexpr u32 WALK = 64;
 // Most blocks of a launch, and most rounds; each halves the trees at least.
 constexpr u32 BLOCKS = 1024;
-constexpr u32 ROUNDS = 72;
+constexpr u32 ROUNDS = 96;
+// Cooperative launches in a solve.
+constexpr u32 LAUNCHES = 6;
 // A private table pays from so many edges per tree.
 constexpr u32 DENSE = 8;
 // Edges per block below which fewer blocks work: the barrier costs more than the work.
 constexpr u32 SHARE = 2048;
-// One block goes on alone, with the trees in its shared memory, when there are no more edges and trees than this.
-constexpr u32 SOLO_EDGES = 8192;
-constexpr u32 SOLO_TREES = 2048;
+// Edges that a thread reads together, one behind the other, and how often it does so before it chooses some.
+constexpr u32 RUN = 4;
+constexpr u32 RUNS = 8 / sizeof(KEY);
+constexpr u32 WIDE_TILE = THREADS * RUN * RUNS;
+// Edges that a thread holds at most, in blocks of more threads; edges that one of these blocks can hold.
+constexpr u32 HOLD = 4;
+constexpr u32 HOLDERS = 1024;
+constexpr u32 SOLO = HOLD * HOLDERS;
+// When more edges than this offer themselves at once, and several to a tree, a few go first.
+constexpr u32 CROWD = 8192;
 
 // A link with this bit tells that the tree is a root; the rest is its number in its block, with DONE where no edge of the
 // list leaves it. So are labels, without the first bit. There are fewer than 2^31 vertices and half as many trees.
@@ -45,21 +54,27 @@ struct Round {
 };
 
 struct State {
-    // Blocks that have arrived, and the target of the last barrier that all have reached; for each cooperative launch.
-    u32 arrived[4], reached[4];
-    u32 again;
+    // Of each cooperative launch: blocks that have arrived, and in the upper half what they have brought; and how that stood at
+    // the last barrier that all have reached.
+    u64 arrived[LAUNCHES], reached[LAUNCHES];
     u32 pieces, hubs;
     // Trees to begin with, and those complete so far.
     u32 trees, done;
-    // Rounds, and entries of `chosen`, so far.
-    u32 rounds, slots;
+    // Rounds, maps, and entries of `chosen`, so far; and how often lists and cells have changed places with the next.
+    u32 rounds, levels, slots, swaps;
+    // Edges that were handed to the first block.
+    u32 handed;
+    // The giant, as a tree of the last round on light edges; a vertex in it; and how many groups of vertices have strays.
+    u32 giant, member, strays;
     // The blocks that wrote the list, and the room of each.
     u32 parts;
     u64 part_length;
-    // The last light edge in the order.
+    // The first edge in the order that is not light.
     u64 threshold_key;
     u32 threshold_edge;
     Round round[ROUNDS];
+    // Labels in each map.
+    u32 level[ROUNDS];
     // Of the list, and of roots with edges and without, in each block's stretch.
     u32 kept[BLOCKS], active[BLOCKS], complete[BLOCKS];
 };
@@ -80,7 +95,7 @@ template <typename K> struct Work {
     u64 *cells, *next_cells;
     // The tree that each tree joins, or its number where it is a root.
     u32 *links;
-    // For every vertex and then for the trees of every round: the label in the next round.
+    // For every vertex and then for all trees, as often as they are numbered: the next number.
     u32 *maps;
     uint4 *list, *next_list;
     // The edge that a tree joined another along, round after round; NONE for roots.
@@ -88,6 +103,10 @@ template <typename K> struct Work {
     Piece<K> *pieces;
     // The hubs, each with its first piece.
     uint2 *hubs;
+    // A bit for every 2^shift vertices, one behind the other: whether any has edges, but is not in the giant, as the last tree
+    // that light edges complete is called.
+    u32 *strays;
+    u32 stray_shift;
 };
 
 struct Shared {
@@ -96,9 +115,9 @@ struct Shared {
     u32 starts[BLOCKS + 1], done_starts[BLOCKS + 1], list_starts[BLOCKS + 1];
 };
 
-// Edges that were found light and wait until a whole tile of them can be worked on.
-template <typename K> struct Queue {
+// Edges that were chosen and wait until a whole tile of them can be worked on.
+struct Queue {
     u32 tile[EACH * WARPS + 1];
-    u32 edges[2 * TILE];
-    K keys[2 * TILE];
+    u32 edges[TILE + WIDE_TILE];
 };
+constexpr u32 QUEUE = (sizeof(Queue) + 15) / 16 * 16;

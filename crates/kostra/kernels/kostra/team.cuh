@@ -2,19 +2,31 @@
 #pragma once
 #include "kostra/state.cuh"
 
-#ifdef EMULATED
-__device__ char *shared_memory();
-#else
 extern __shared__ __align__(16) char dynamic[];
 __device__ __forceinline__ char *shared_memory() { return dynamic; }
-#endif
 __device__ __forceinline__ Shared &shared() { return *(Shared *)shared_memory(); }
 __device__ __forceinline__ u64 *table() { return (u64 *)(shared_memory() + (sizeof(Shared) + 15) / 16 * 16); }
 
 // Reads past the block's own cache, for what other blocks may be writing now. (The barrier empties that cache.)
 __device__ __forceinline__ u32 fresh(const u32 *at) { return __ldcg(at); }
 __device__ __forceinline__ u64 fresh(const u64 *at) { return __ldcg(at); }
-__device__ __forceinline__ u32 watched(const u32 *at) { return *(const volatile u32 *)at; }
+
+// Orders what the block's threads wrote before the last `__syncthreads` before what any thread that sees it reads afterwards.
+// Cheaper than `__threadfence`, which also orders fences of all blocks.
+__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+__device__ __forceinline__ u64 add_in_order(u64 *at, u64 amount) {
+    u64 before;
+    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(at), "l"(amount) : "memory");
+    return before + amount;
+}
+__device__ __forceinline__ void write_in_order(u64 *at, u64 value) {
+    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+__device__ __forceinline__ u64 read_in_order(const u64 *at) {
+    u64 value;
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
 
 // The blocks that work together: the first `size` of a cooperative launch.
 struct Team {
@@ -22,25 +34,39 @@ struct Team {
     // Which of the solve's cooperative launches this is.
     u32 launch;
     u32 size;
-    // What the counter of arrivals stands at when all have arrived.
-    u32 target;
+    // Arrivals at barriers so far, and what was brought there.
+    u32 target, brought;
 
-    __device__ void sync() {
+    // Waits until all have come. Adds up what the blocks bring, each one number that its threads agree on.
+    __device__ u32 sync(u32 mine = 0) {
+        __shared__ u32 all_brought;
         __syncthreads();
-        if (size == 1) return;
+        if (size == 1) return mine;
         target += size;
         if (threadIdx.x == 0) {
-            __threadfence();
-            u32 *reached = &state->reached[launch];
-            if (atomicAdd(&state->arrived[launch], 1) == target - 1) {
-                __threadfence();
-                *(volatile u32 *)reached = target;
+            u64 *reached = &state->reached[launch], arrived = add_in_order(&state->arrived[launch], pack(mine, 1));
+            if (low(arrived) == target) {
+                write_in_order(reached, arrived);
             } else {
-                while ((int)(watched(reached) - target) < 0) IDLE();
+                do arrived = read_in_order(reached);
+                while ((int)(low(arrived) - target) < 0);
             }
-            __threadfence();
+            all_brought = high(arrived);
         }
         __syncthreads();
+        u32 sum = all_brought - brought;
+        brought += sum;
+        return sum;
+    }
+
+    // Waits until all have come, and adds up what their threads bring.
+    __device__ u32 count(u32 mine) {
+        __shared__ u32 sums[WARP];
+        mine = warp_sum(mine);
+        if (threadIdx.x % WARP == 0) sums[threadIdx.x / WARP] = mine;
+        __syncthreads();
+        u32 sum = threadIdx.x % WARP < blockDim.x / WARP ? sums[threadIdx.x % WARP] : 0;
+        return sync(warp_sum(sum));
     }
 
     // Goes on with fewer blocks; false for those that are sent away.
@@ -66,6 +92,30 @@ __device__ __forceinline__ Stretch stretch(u32 count, u32 blocks) {
     return {(u32)from, (u32)min((u64)count, from + length)};
 }
 
+// Turns the counts of a tile, one for each warp and thing, into sums of those before; returns the sum of all.
+template <u32 COUNT> __device__ __forceinline__ u32 scan_tile(u32 *counts) {
+    __syncthreads();
+    if (threadIdx.x < WARP) {
+        constexpr u32 PER_LANE = (COUNT + WARP - 1) / WARP;
+        u32 lane = threadIdx.x, sum = 0, before[PER_LANE];
+#pragma unroll
+        for (u32 i = 0; i < PER_LANE; i++) {
+            u32 at = lane * PER_LANE + i;
+            before[i] = sum;
+            sum += at < COUNT ? counts[at] : 0;
+        }
+        u32 end = warp_scan(sum);
+#pragma unroll
+        for (u32 i = 0; i < PER_LANE; i++) {
+            u32 at = lane * PER_LANE + i;
+            if (at < COUNT) counts[at] = end - sum + before[i];
+        }
+        if (lane == WARP - 1) counts[COUNT] = end;
+    }
+    __syncthreads();
+    return counts[COUNT];
+}
+
 // For each of a tile's things that is kept, how many are kept before it; thing `i` of all threads comes before thing
 // `i + 1` of any. Returns how many are kept. With `also`, the same for a second choice, in the upper 16 bits.
 __device__ __forceinline__ u32 place(u32 *counts, const bool (&keep)[EACH], u32 (&places)[EACH],
@@ -77,55 +127,63 @@ __device__ __forceinline__ u32 place(u32 *counts, const bool (&keep)[EACH], u32 
         places[i] = __popc(ballot & lanes_before()) | __popc(other & lanes_before()) << 16;
         if (lane == 0) counts[i * WARPS + warp] = __popc(ballot) | __popc(other) << 16;
     }
-    __syncthreads();
-    if (warp == 0) {
-        constexpr u32 PER_LANE = (EACH * WARPS + WARP - 1) / WARP;
-        u32 sum = 0, before[PER_LANE];
-#pragma unroll
-        for (u32 i = 0; i < PER_LANE; i++) {
-            u32 at = lane * PER_LANE + i;
-            before[i] = sum;
-            sum += at < EACH * WARPS ? counts[at] : 0;
-        }
-        u32 end = warp_scan(sum);
-#pragma unroll
-        for (u32 i = 0; i < PER_LANE; i++) {
-            u32 at = lane * PER_LANE + i;
-            if (at < EACH * WARPS) counts[at] = end - sum + before[i];
-        }
-        if (lane == WARP - 1) counts[EACH * WARPS] = end;
-    }
-    __syncthreads();
+    u32 total = scan_tile<EACH * WARPS>(counts);
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) places[i] += counts[i * WARPS + warp];
-    u32 total = counts[EACH * WARPS];
+    __syncthreads();
+    return total;
+}
+
+// The same for one thing of each thread, in a block of any size.
+__device__ __forceinline__ u32 place_one(u32 *counts, bool keep, u32 &place) {
+    u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, ballot = __ballot_sync(ALL, keep);
+    if (lane == 0) counts[warp] = __popc(ballot);
+    __syncthreads();
+    u32 end = warp_scan(lane < blockDim.x / WARP ? counts[lane] : 0);
+    place = __shfl_sync(ALL, end, warp) - __popc(ballot) + __popc(ballot & lanes_before());
+    __syncthreads();
+    return __shfl_sync(ALL, end, WARP - 1);
+}
+
+// The same for runs of things, of each of which a thread keeps so many.
+__device__ __forceinline__ u32 place_runs(u32 *counts, const u32 (&kept)[RUNS], u32 (&places)[RUNS]) {
+    u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
+    for (u32 i = 0; i < RUNS; i++) {
+        u32 end = warp_scan(kept[i]);
+        places[i] = end - kept[i];
+        if (lane == WARP - 1) counts[i * WARPS + warp] = end;
+    }
+    u32 total = scan_tile<RUNS * WARPS>(counts);
+#pragma unroll
+    for (u32 i = 0; i < RUNS; i++) places[i] += counts[i * WARPS + warp];
     __syncthreads();
     return total;
 }
 
 // Where each of `blocks` parts begins when they are put one behind the other, and the end of the last.
 __device__ void find_starts(const u32 *counts, u32 blocks, u32 *starts) {
-    constexpr u32 PER_THREAD = BLOCKS / THREADS;
     u32 *sums = shared().tile;
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    u32 mine[PER_THREAD], sum = 0;
-#pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++) {
-        u32 at = threadIdx.x * PER_THREAD + i;
-        mine[i] = at < blocks ? fresh(counts + at) : 0;
-        sum += mine[i];
-    }
+#pragma unroll 1
+    for (u32 at = threadIdx.x; at < blocks; at += blockDim.x) starts[at] = fresh(counts + at);
+    __syncthreads();
+    u32 each = (blocks + blockDim.x - 1) / blockDim.x, from = min(blocks, threadIdx.x * each), to = min(blocks, from + each);
+    u32 sum = 0;
+#pragma unroll 1
+    for (u32 at = from; at < to; at++) sum += starts[at];
     u32 end = warp_scan(sum);
     if (lane == WARP - 1) sums[warp] = end;
     __syncthreads();
-    u32 before = end - sum;
-    for (u32 i = 0; i < warp; i++) before += sums[i];
-#pragma unroll
-    for (u32 i = 0; i < PER_THREAD; i++) {
-        u32 at = threadIdx.x * PER_THREAD + i;
-        if (at <= blocks) starts[at] = before;
-        before += mine[i];
+    u32 others = warp_scan(lane < blockDim.x / WARP ? sums[lane] : 0), before = __shfl_sync(ALL, others, warp) - sums[warp];
+    before += end - sum;
+#pragma unroll 1
+    for (u32 at = from; at < to; at++) {
+        u32 count = starts[at];
+        starts[at] = before;
+        before += count;
     }
-    if (blocks == BLOCKS && threadIdx.x == THREADS - 1) starts[blocks] = before;
+    // The last thread stands behind all.
+    if (threadIdx.x == blockDim.x - 1) starts[blocks] = before;
     __syncthreads();
 }

@@ -2,58 +2,58 @@
 #pragma once
 #include "kostra/team.cuh"
 
-template <typename K> struct Ranked {
+constexpr u32 PER_LANE = SAMPLES / WARP;
+
+// A bound below which there are so many of a warp's numbers that take part, bit by bit; as many as there can be where several
+// are equal. Leaves how many of those are wanted, too.
+template <typename T> __device__ T find_bound(const T (&mine)[PER_LANE], u32 take_part, u32 &wanted) {
+    T bound = 0;
+    u32 below = 0;
+#pragma unroll 1
+    for (T bit = (T)1 << (sizeof(T) * 8 - 1); bit && below < wanted; bit >>= 1) {
+        u32 count = 0;
+#pragma unroll
+        for (u32 i = 0; i < PER_LANE; i++) count += (take_part >> i & 1) && mine[i] < (bound | bit);
+        count = warp_sum(count);
+        if (count <= wanted) bound |= bit, below = count;
+    }
+    wanted -= below;
+    return bound;
+}
+
+// How many samples are light.
+template <typename K> __device__ u32 light_samples(const Graph<K> &graph, float factor) {
+    return min((u32)(factor * graph.n / graph.m * SAMPLES) + 1, SAMPLES);
+}
+
+__device__ __forceinline__ u32 sampled_edge(u32 i, u32 m) { return below(mix(i * WARP + threadIdx.x % WARP), m); }
+
+// The first edge in the order that is not light.
+template <typename K> struct Threshold {
     K key;
     u32 edge;
-    __device__ bool operator>(const Ranked &other) const {
-        return key != other.key ? key > other.key : edge > other.edge;
+    __device__ bool is_light(K other, u32 e) const { return other < key || (other == key && e < edge); }
+
+    __device__ static Threshold read(const State &state) { return {(K)state.threshold_key, state.threshold_edge}; }
+
+    // From a sample, by a warp: so that there are `factor` light edges per vertex.
+    __device__ static Threshold choose(const Graph<K> &graph, float factor) {
+        K keys[PER_LANE];
+        u32 edges[PER_LANE], equal = 0, wanted = light_samples(graph, factor);
+#pragma unroll
+        for (u32 i = 0; i < PER_LANE; i++) edges[i] = sampled_edge(i, graph.m), keys[i] = key_of(graph, edges[i]);
+        K key = find_bound(keys, ALL, wanted);
+        if (wanted == 0) return {key, 0};
+#pragma unroll
+        for (u32 i = 0; i < PER_LANE; i++) equal |= (u32)(keys[i] == key) << i;
+        return {key, find_bound(edges, equal, wanted)};
     }
 };
 
-// The smaller of two, or the larger.
-template <typename K> __device__ __forceinline__ Ranked<K> pick(Ranked<K> mine, Ranked<K> other, bool smaller) {
-    return (mine > other) == smaller ? other : mine;
-}
-
-// Makes the state ready, and chooses the threshold below which edges are light, from a sample. One block of SAMPLES threads.
-template <typename K> __device__ void choose_threshold(const Graph<K> &graph, const Work<K> &work) {
-    State &state = *work.state;
-    u32 i = threadIdx.x;
-    Ranked<K> mine = {(K)~(K)0, NONE};
-    if (work.factor > 0) {
-        Ranked<K> *ranks = (Ranked<K> *)shared_memory();
-        mine.edge = below(mix(i), graph.m);
-        mine.key = key_of(graph, mine.edge);
-        // Bitonic sort, a rank in each thread; through shared memory only where the other is in another warp.
-        for (u32 size = 2; size <= SAMPLES; size *= 2)
-            for (u32 step = size / 2; step; step /= 2) {
-                Ranked<K> other;
-                if (step >= WARP) {
-                    ranks[i] = mine;
-                    __syncthreads();
-                    other = ranks[i ^ step];
-                    __syncthreads();
-                } else {
-                    other = {__shfl_xor_sync(ALL, mine.key, step), __shfl_xor_sync(ALL, mine.edge, step)};
-                }
-                mine = pick(mine, other, !(i & step) == !(i & size));
-            }
-    }
-    u32 rank = work.factor > 0 ? min((u32)(work.factor * graph.n / graph.m * SAMPLES), SAMPLES - 1) : 0;
-    if (i == rank) {
-        state.threshold_key = mine.key;
-        state.threshold_edge = mine.edge;
-    }
-    if (i < 4) state.arrived[i] = state.reached[i] = 0;
-    if (i < ROUNDS) state.round[i] = {i ? 0 : graph.n, i ? 0 : graph.m};
-    if (i == 0) {
-        state.again = state.pieces = state.hubs = state.trees = state.done = state.parts = 0;
-        state.part_length = 0;
-        state.rounds = 1;
-        state.slots = graph.n;
-    }
-}
-
-template <typename K> __device__ __forceinline__ bool is_light(const State &state, K key, u32 e) {
-    return key < (K)state.threshold_key || (key == (K)state.threshold_key && e <= state.threshold_edge);
+// The same as a short key: all edges with smaller ones are light.
+template <typename K> __device__ u32 choose_short(const Graph<K> &graph, float factor) {
+    u32 keys[PER_LANE], wanted = light_samples(graph, factor);
+#pragma unroll
+    for (u32 i = 0; i < PER_LANE; i++) keys[i] = shorten(key_of(graph, sampled_edge(i, graph.m)), graph.lowest);
+    return find_bound(keys, ALL, wanted);
 }

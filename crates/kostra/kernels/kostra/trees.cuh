@@ -113,12 +113,7 @@ __device__ void resolve(Team &team, u32 *links, u64 *clear, u32 *map, u32 trees,
                 if (c < left) clear[c] = EMPTY;
             }
         }
-        if (__syncthreads_or(unfinished) && threadIdx.x == 0) team.state->again = 1;
-        team.sync();
-        if (!watched(&team.state->again)) return;
-        team.sync();
-        if (blockIdx.x == 0 && threadIdx.x == 0) team.state->again = 0;
-        team.sync();
+        if (!team.sync(__syncthreads_or(unfinished))) return;
     }
 }
 

@@ -36,7 +36,7 @@ pub use vineet::vineet;
 /// The algorithm that `run` stands for on the CPU: the one it names, or the one that `auto` chooses. An error when it has an
 /// option that is for GPUs.
 pub fn resolve(run: &Run) -> Result<Algorithm> {
-    run.refuse(&["memory", "without"], "is for GPUs; use the device cuda, or leave it out")?;
+    run.refuse(&["hold", "memory", "without"], "is for GPUs; use the device cuda, or leave it out")?;
     Ok(match run.algorithm() {
         Algorithm::Auto => Algorithm::Kostra,
         named => named,

@@ -43,9 +43,9 @@ impl Module {
     }
 
     /// Whether a solve needs most of the kernels, so that they are best compiled together. Else each is when it is needed: that
-    /// takes about 10 ms more a kernel, but no time for those of other algorithms and options.
+    /// takes about 10 ms more a kernel, but no time for those of other algorithms, options and shapes of graphs.
     fn is_whole(self) -> bool {
-        matches!(self, Module::Graph | Module::KostraU32 | Module::KostraU64)
+        matches!(self, Module::Graph)
     }
 }
 
@@ -181,6 +181,8 @@ pub struct Gpu {
     /// Taken while it is in use: a lock held while other threads help to copy could wait for itself.
     pipe: Mutex<Option<Pipe>>,
     pub(super) multiprocessors: u32,
+    /// Bytes of shared memory that the blocks on a multiprocessor have together.
+    pub(super) shared_memory: usize,
     loaded: Mutex<Loaded>,
 }
 
@@ -221,8 +223,11 @@ impl Gpu {
         let stream = context.new_stream()?;
         let multiprocessors =
             context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let shared_memory = context
+            .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?
+            as usize;
         keep_memory(&context)?;
-        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, loaded: Mutex::default() })
+        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, shared_memory, loaded: Mutex::default() })
     }
 
     /// Works with the buffers for copies, or with new ones where others use them.
@@ -366,7 +371,16 @@ mod tests {
 
     #[test]
     fn ptx_of_one_kernel_has_that_one_and_all_that_is_declared() {
-        for module in [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma] {
+        for module in [
+            Module::Ecl,
+            Module::KostraU32,
+            Module::KostraU64,
+            Module::Contract,
+            Module::Vineet,
+            Module::Uminho,
+            Module::Strut,
+            Module::Pma,
+        ] {
             let ptx = module.ptx();
             let names = || ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('));
             let declared = |text: &str| text.lines().filter(|line| line.starts_with('.')).count();

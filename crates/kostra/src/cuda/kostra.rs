@@ -4,25 +4,33 @@
 //! every vertex chooses its smallest edge: from its row, or while the edges arrive from the host
 //! join along the chosen edges; number the trees
 //! list the light edges that join two trees; each offers itself to both
-//! until the list is empty:
+//! until the GPU's threads can hold the list in their registers:
 //!     join along the chosen edges; number the trees
 //!     rename the list's ends, drop edges inside a tree; the others offer themselves
+//! until no edge is left that joins two trees:
+//!     join along the chosen edges
+//!     edges look up their ends' trees and offer themselves
 //! the same with the heavy edges, of which few are left
 //! ```
+//!
+//! A graph of no more edges than the threads can hold, half a million on a large GPU, is solved by the last rounds alone. The
+//! option `hold` lets them hold fewer.
 //!
 //! What makes it fast, roughly in the order of what it is worth:
 //!
 //! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees.
 //! 2. A threshold, taken from a sample, keeps all but about as many edges as vertices out of the rounds.
-//! 3. A round reads the list once: renaming, dropping and the next offers are one pass.
-//! 4. The host launches four to nine kernels and looks at no counter in between. All rounds on a list are one cooperative
+//! 3. A round reads the list once: renaming, dropping and the next offers are one pass. Held edges are not even written: each
+//!    sees for itself whether a tree chose it, so that nothing is numbered or moved between two barriers.
+//! 4. The host launches two to twelve kernels and looks at no counter in between. All rounds on a list are one cooperative
 //!    launch, in which the blocks wait for one another on the GPU; a launch and a look from the host would take several
-//!    times that. As the list gets short, blocks that have nothing to do leave, down to one, which then keeps the trees in
-//!    its shared memory.
+//!    times that. As edges get fewer, blocks that have nothing to do leave, down to one.
 //! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
 //!    order, so `key << 32 | position` in one atomic minimum settles ties as the order demands.
 //! 6. Where trees are few and edges many, each block finds the minima in its shared memory first. Light edges, where they are
 //!    few, wait there until there are enough for all threads.
+//! 7. Light edges mostly leave one giant tree. A block that lists heavy ones has in its shared memory which groups of vertices
+//!    have strays, that are not in it, and looks up labels of those only.
 //!
 //! 64-bit keys are shortened to 32 bits in cells and compared in full only where these are equal. Cost: `O(m log n)` work at
 //! worst, with filtering near `O(m + n log n)`; beside the edges it takes 32 bytes per edge and 36 per vertex.
@@ -60,17 +68,23 @@ const STAGED_FROM: usize = 10;
 const THREADS: u32 = 512;
 const TILE: usize = 4 * THREADS as usize;
 const BLOCKS: u32 = 1024;
-const ROUNDS: usize = 72;
-const SAMPLES: usize = 1024;
+const ROUNDS: usize = 96;
 const HUB: usize = 2048;
+const HOLD: u32 = 4;
+const HOLDERS: u32 = 1024;
 const STAGE: usize = 512;
 const SHARE: usize = 2048;
-/// Bytes of shared memory for what blocks count, without the cells of a table; and for the queue of `build` without keys.
+/// Bytes of shared memory for what blocks count, without the cells of a table.
 const SHARED: usize = 12_576;
-const QUEUE: usize = 264 + 4 * 2 * TILE;
 
-/// Cells in a block's table, or four arrays of a block that is alone; leaves most of a multiprocessor's memory to its cache.
-const TABLE: u32 = 5120;
+/// Cells in a block's table at most; leaves much of a multiprocessor's memory to its cache.
+const TABLE: usize = 5120;
+
+/// Bytes of shared memory, and more than that, which a block takes for itself.
+const OWN: usize = 2048;
+
+/// Most bytes of strays, of which every block that lists heavy edges has a copy.
+const STRAYS: usize = 1 << 18;
 
 /// Up to so many edges, one block per multiprocessor does the rounds: fewer blocks wait less for one another.
 const FEW: usize = 1 << 24;
@@ -82,19 +96,25 @@ const MOST_VERTICES: usize = 1 << 31;
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct State {
-    barriers: [u32; 8],
-    again: u32,
+    barriers: [u64; 12],
     pieces: u32,
     hubs: u32,
     trees: u32,
     done: u32,
     rounds: u32,
+    levels: u32,
     slots: u32,
+    swaps: u32,
+    handed: u32,
+    giant: u32,
+    member: u32,
+    strays: u32,
     parts: u32,
     part_length: u64,
     threshold_key: u64,
     threshold_edge: u32,
     round: [[u32; 2]; ROUNDS],
+    level: [u32; ROUNDS],
 }
 
 // SAFETY: all fields are integers.
@@ -120,6 +140,8 @@ struct WorkArgument {
     chosen: sys::CUdeviceptr,
     pieces: sys::CUdeviceptr,
     hubs: sys::CUdeviceptr,
+    strays: sys::CUdeviceptr,
+    stray_shift: u32,
 }
 
 // SAFETY: as the struct Work in kostra.cu.
@@ -138,11 +160,36 @@ pub(super) struct Scratch<K> {
 /// How the kernels are launched.
 struct Shapes {
     sample: LaunchConfig,
-    rows: LaunchConfig,
+    held: LaunchConfig,
+    /// Edges that the threads hold at most, and what the run allows.
+    few: u32,
+    hold: Option<u32>,
+    /// Where those are not all.
+    rounds: Option<Rounds>,
+}
+
+/// How the kernels are launched before the threads can hold all edges that are left.
+struct Rounds {
+    /// Where there are adjacency lists.
+    rows: Option<LaunchConfig>,
     join: LaunchConfig,
     build: LaunchConfig,
     rounds: LaunchConfig,
+    /// Where light edges come first.
+    filter: Option<Filter>,
+}
+
+struct Filter {
+    build_light: LaunchConfig,
+    build_heavy: LaunchConfig,
     label: LaunchConfig,
+}
+
+/// What the rounds of a launch are to do, as in the kernels.
+mod task {
+    pub(super) const LABEL: u32 = 0;
+    pub(super) const FINISH: u32 = 1;
+    pub(super) const WHOLE: u32 = 2;
 }
 
 /// Lays arrays one behind the other.
@@ -165,7 +212,7 @@ impl WorkArgument {
         let work = Self {
             state: all.place(STATE),
             factor: if m as f64 >= FILTER_FROM * n as f64 { LIGHT } else { 0.0 },
-            table: TABLE,
+            table: 0,
             cells: all.place(8 * n),
             next_cells: all.place(8 * (n / 2 + 1)),
             links: all.place(4 * n),
@@ -175,6 +222,8 @@ impl WorkArgument {
             chosen: all.place(4 * 3 * n),
             pieces: all.place((16 + size_of::<K>()) * pieces),
             hubs: all.place(8 * pieces),
+            strays: all.place(STRAYS),
+            stray_shift: 0,
         };
         (work, all.0)
     }
@@ -191,48 +240,83 @@ impl WorkArgument {
 }
 
 impl<K: DeviceKey> Scratch<K> {
-    /// Room to solve a graph of that size.
-    pub(super) fn new(gpu: &Gpu, n: u32, m: u32) -> Result<Self> {
+    /// Room to solve a graph of that size, where the threads hold no more edges than the run allows.
+    fn new(gpu: &Gpu, n: u32, m: u32, has_rows: bool, hold: Option<u32>) -> Result<Self> {
         let (n, m) = (n as usize, m as usize);
         let memory = gpu.room::<u8>(WorkArgument::bytes::<K>(n, m) as usize)?;
-        let (work, _) = WorkArgument::layout::<K>(address(gpu, &memory), n, m);
-        let key = size_of::<K>();
-        let warps = THREADS as usize / 32;
-        let blocks = if m <= FEW { gpu.multiprocessors as usize } else { BLOCKS as usize };
-        let shapes = Shapes {
-            sample: LaunchConfig {
-                grid_dim: (1, 1, 1),
-                block_dim: (SAMPLES as u32, 1, 1),
-                shared_mem_bytes: (SAMPLES * 2 * key) as u32,
-            },
-            rows: gpu.filled(K::KOSTRA, "search_rows", THREADS, warps * STAGE * key, n.div_ceil(THREADS as usize))?,
-            join: gpu.filled(K::KOSTRA, "join_vertices", THREADS, SHARED, n.div_ceil(TILE))?,
-            build: gpu.filled(K::KOSTRA, "build", THREADS, QUEUE + 2 * TILE * key, m.div_ceil(TILE))?,
-            rounds: gpu.filled(
-                K::KOSTRA,
-                "rounds",
-                THREADS,
-                SHARED + 8 * TABLE as usize,
-                blocks.min(m.div_ceil(SHARE)),
-            )?,
-            label: gpu.filled(K::KOSTRA, "label", THREADS, 0, n.div_ceil(THREADS as usize))?,
-        };
+        let (mut work, _) = WorkArgument::layout::<K>(address(gpu, &memory), n, m);
+        let sample = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (ROUNDS as u32, 1, 1), shared_mem_bytes: 0 };
+        // One block per multiprocessor, as all wait for one another all the time.
+        let blocks = n.max(m).div_ceil(TILE).min(gpu.multiprocessors as usize);
+        let held = gpu.filled(K::KOSTRA, "held_rounds", HOLDERS, SHARED, blocks)?;
+        let few = (held.grid_dim.0 * HOLDERS * HOLD).min(hold.unwrap_or(u32::MAX));
+        // A list's room must do for cells.
+        let is_small = m <= few as usize && n <= 2 * m;
+        let rounds = if is_small { None } else { Some(Rounds::new::<K>(gpu, n, m, has_rows, &mut work)?) };
+        let shapes = Shapes { sample, held, few, hold, rounds };
         Ok(Self { _memory: memory, work, shapes, key: PhantomData })
+    }
+
+    /// 1 where a threshold is to be chosen before all else.
+    fn chooses(&self) -> u32 {
+        u32::from(self.shapes.rounds.as_ref().is_some_and(|rounds| rounds.filter.is_some()))
+    }
+}
+
+impl Rounds {
+    fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, has_rows: bool, work: &mut WorkArgument) -> Result<Self> {
+        work.table = TABLE.min(gpu.shared_memory.saturating_sub(SHARED + OWN) / 8) as u32;
+        let blocks = if m <= FEW { gpu.multiprocessors as usize } else { BLOCKS as usize }.min(m.div_ceil(SHARE));
+        let stages = THREADS as usize / 32 * STAGE * size_of::<K>();
+        let rows = || gpu.filled(K::KOSTRA, "search_rows", THREADS, stages, n.div_ceil(THREADS as usize));
+        Ok(Self {
+            rows: has_rows.then(rows).transpose()?,
+            join: gpu.filled(K::KOSTRA, "join_vertices", THREADS, SHARED, n.div_ceil(TILE))?,
+            build: gpu.filled(K::KOSTRA, "build_all", THREADS, SHARED, m.div_ceil(TILE))?,
+            rounds: gpu.filled(K::KOSTRA, "rounds", THREADS, SHARED + 8 * work.table as usize, blocks)?,
+            filter: if work.factor > 0.0 { Some(Filter::new::<K>(gpu, n, m, work)?) } else { None },
+        })
+    }
+}
+
+impl Filter {
+    fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, work: &mut WorkArgument) -> Result<Self> {
+        // Edges that wait, and beside them the keys of light ones, or the strays. Two blocks share a multiprocessor.
+        let key = size_of::<K>();
+        let waiting = TILE + 8 / key * TILE;
+        let queue = 272 + 4 * waiting;
+        let strays = (gpu.shared_memory / 2).saturating_sub(queue + OWN).clamp(4, STRAYS) / 4 * 4;
+        while (n - 1) >> work.stray_shift >= 8 * strays {
+            work.stray_shift += 1;
+        }
+        let blocks = m.div_ceil(TILE);
+        Ok(Self {
+            build_light: gpu.filled(K::KOSTRA, "build_light", THREADS, queue + waiting * key, blocks)?,
+            build_heavy: gpu.filled(K::KOSTRA, "build_heavy", THREADS, queue + strays, blocks)?,
+            label: gpu.filled(K::KOSTRA, "label", THREADS, 0, n.div_ceil(THREADS as usize))?,
+        })
     }
 }
 
 /// Solves a graph that is on the GPU.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let Solver { edges, rows, scratch, .. } = solver;
+    let hold = run.option("hold")?;
     let scratch = match scratch {
-        Some(scratch) => scratch,
-        None => scratch.insert(Scratch::new(gpu, edges.n, edges.m)?),
+        Some(scratch) if scratch.shapes.hold == hold => scratch,
+        _ => {
+            // What there was goes first.
+            *scratch = None;
+            scratch.insert(Scratch::new(gpu, edges.n, edges.m, rows.is_some(), hold)?)
+        }
     };
     let graph = GraphArgument::new(gpu, edges, rows.as_ref(), run);
-    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &graph, &scratch.work);
-    match rows {
-        Some(rows) => search_rows(gpu, &graph, scratch, rows)?,
-        None => {
+    let chooses = scratch.chooses();
+    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &graph, &scratch.work, &chooses);
+    match (&scratch.shapes.rounds, rows) {
+        (None, _) => (),
+        (Some(Rounds { rows: Some(shape), .. }), Some(rows)) => search_rows(gpu, &graph, scratch, *shape, rows)?,
+        _ => {
             clear_cells(gpu, scratch, edges.n)?;
             offer_edges(gpu, &graph, scratch, 0, u64::from(edges.m))?;
             look_up_edges(gpu, &graph, scratch)?;
@@ -286,19 +370,23 @@ fn send_and_solve<K: DeviceKey>(
     run: &Run,
 ) -> Result<(Collected, Option<Stats>)> {
     let edges = Edges::room(gpu, graph, keys)?;
-    let scratch = Scratch::new(gpu, edges.n, edges.m)?;
+    let scratch = Scratch::new(gpu, edges.n, edges.m, false, run.option("hold")?)?;
     clear_cells(gpu, &scratch, edges.n)?;
     let argument = GraphArgument::new(gpu, &edges, None, run);
     let mut sent = 0;
+    let offered = scratch.shapes.rounds.is_some();
     // The lists are empty until all edges have come.
     let room = WorkArgument::room_of_lists(edges.m as usize) >= room_to_unpack(edges.m as usize);
     edges.send(gpu, graph, keys, room.then_some(scratch.work.list), |from, to| {
         sent += to - from;
         run.watch().step("upload", sent, graph.edges() as u64)?;
-        offer_edges(gpu, &argument, &scratch, from, to)
+        if offered { offer_edges(gpu, &argument, &scratch, from, to) } else { Ok(()) }
     })?;
-    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work);
-    look_up_edges(gpu, &argument, &scratch)?;
+    let chooses = scratch.chooses();
+    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work, &chooses);
+    if offered {
+        look_up_edges(gpu, &argument, &scratch)?;
+    }
     launch_rest(gpu, &argument, &scratch)?;
     // While the GPU is at work. Few forests are much smaller.
     let room = Buffer::populated(graph.vertices().min(graph.edges()))?;
@@ -329,10 +417,16 @@ fn offer_edges<K: DeviceKey>(
 }
 
 /// The smallest edge of every vertex, from its row.
-fn search_rows<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>, rows: &Rows<K>) -> Result<()> {
-    let Scratch { work, shapes, .. } = scratch;
+fn search_rows<K: DeviceKey>(
+    gpu: &Gpu,
+    graph: &GraphArgument<K>,
+    scratch: &Scratch<K>,
+    shape: LaunchConfig,
+    rows: &Rows<K>,
+) -> Result<()> {
+    let work = &scratch.work;
     let staged = u32::from(rows.arcs > STAGED_FROM * graph.n as usize);
-    launch!(gpu, K::KOSTRA, "search_rows", shapes.rows, graph, work, &staged);
+    launch!(gpu, K::KOSTRA, "search_rows", shape, graph, work, &staged);
     if rows.longest > HUB {
         launch!(gpu, K::KOSTRA, "search_pieces", gpu.over(graph.n as usize), graph, work);
         launch!(gpu, K::KOSTRA, "join_pieces", gpu.over(graph.n as usize), graph, work);
@@ -346,19 +440,25 @@ fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Sc
     Ok(())
 }
 
-/// All that follows when every vertex has its smallest edge.
+/// All that follows when every vertex has its smallest edge, or, where the threads can hold all edges, that too.
 fn launch_rest<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
-    let (work, Shapes { join, build, rounds, label, .. }) = (&scratch.work, &scratch.shapes);
-    let filtered = u32::from(work.factor > 0.0);
-    let (light, heavy) = (1u32, 0u32);
+    let Scratch { work, shapes: Shapes { held, few, rounds, .. }, .. } = scratch;
+    let Some(Rounds { join, build, rounds, filter, .. }) = rounds else {
+        launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::WHOLE);
+        return Ok(());
+    };
     launch_together!(gpu, K::KOSTRA, "join_vertices", *join, graph, work);
-    launch!(gpu, K::KOSTRA, "build", *build, graph, work, &light);
-    launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &light, &filtered);
-    if filtered == 1 {
+    if let Some(Filter { build_light, build_heavy, label }) = filter {
+        launch!(gpu, K::KOSTRA, "build_light", *build_light, graph, work);
+        launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::LABEL, few);
+        launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::LABEL);
         launch_together!(gpu, K::KOSTRA, "label", *label, graph, work);
-        launch!(gpu, K::KOSTRA, "build", *build, graph, work, &heavy);
-        launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &heavy, &heavy);
+        launch!(gpu, K::KOSTRA, "build_heavy", *build_heavy, graph, work);
     }
+    let is_heavy = u32::from(filter.is_some());
+    launch!(gpu, K::KOSTRA, "build_all", *build, graph, work, &is_heavy);
+    launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::FINISH, few);
+    launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::FINISH);
     Ok(())
 }
 

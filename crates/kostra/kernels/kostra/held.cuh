@@ -1,0 +1,234 @@
+// Rounds on edges that threads hold in registers, where a team's threads can hold all.
+//
+// Nothing is listed or numbered from round to round. Each edge finds the trees at its ends by their links, offers itself to
+// both, and sees for itself which chose it; so a round has two barriers and few loads that wait for one another.
+#pragma once
+#include "kostra/lists.cuh"
+
+struct Held {
+    // The trees at the ends.
+    u32 x[HOLD], y[HOLD];
+    // What stands in the cells of trees that choose it.
+    u64 mine[HOLD];
+    // Bits of those that join two trees, of those that sleep, and of those that an end may have chosen.
+    u32 live, asleep, hopes_x, hopes_y;
+
+    __device__ __forceinline__ bool is_live(u32 i) const { return live >> i & 1; }
+
+    // Puts those to sleep that are not light.
+    __device__ __forceinline__ void send_to_sleep(u32 bound) {
+#pragma unroll
+        for (u32 i = 0; i < HOLD; i++)
+            if (is_live(i) && high(mine[i]) >= bound) asleep |= 1u << i;
+        live &= ~asleep;
+    }
+};
+
+// The place in a list, or the graph, of the edge that is held there. All threads have one before any has two.
+__device__ __forceinline__ u32 held_place(const Team &team, u32 i) {
+    return (i * team.size + blockIdx.x) * HOLDERS + threadIdx.x;
+}
+
+// Takes the edges of a list. (See `relabel` for its parts.)
+__device__ __forceinline__ Held hold_list(const Team &team, const uint4 *list, const u32 *starts, u32 parts, u64 part_length,
+                                          u32 edges) {
+    Held held;
+    held.live = held.asleep = 0, held.hopes_x = held.hopes_y = ALL;
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        u32 at = held_place(team, i);
+        if (at >= edges) continue;
+        u32 part = find_part(starts, 0, parts, at);
+        u32 position = part * part_length + (at - starts[part]);
+        uint4 edge = list[position];
+        held.x[i] = edge.x, held.y[i] = edge.y, held.mine[i] = pack(edge.z, position);
+        held.live |= 1u << i;
+    }
+    return held;
+}
+
+// Takes the graph's edges.
+template <typename K> __device__ __forceinline__ Held hold_graph(const Team &team, const Graph<K> &graph) {
+    Held held;
+    held.live = held.asleep = held.hopes_x = held.hopes_y = 0;
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        u32 e = held_place(team, i);
+        if (e >= graph.m) continue;
+        held.x[i] = graph.src[e], held.y[i] = graph.dst[e], held.mine[i] = pack(shorten(key_of(graph, e), graph.lowest), e);
+        held.live |= (u32)(held.x[i] != held.y[i]) << i;
+    }
+    return held;
+}
+
+// Trees join along the edges that they chose; of two that chose the same one the smaller stays a root. Empties the cells of the
+// next round. Returns how many of the thread's edges joined trees.
+__device__ __forceinline__ u32 join_held(const Held &held, const uint4 *list, const u64 *cells, u64 *next_cells, u32 *links,
+                                         u32 *chosen) {
+    u32 hopes_x = held.hopes_x & held.live, hopes_y = held.hopes_y & held.live, joined = 0;
+    if (!__any_sync(ALL, hopes_x | hopes_y)) return 0;
+    u64 x_cells[HOLD], y_cells[HOLD];
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        x_cells[i] = y_cells[i] = EMPTY;
+        if (hopes_x >> i & 1) x_cells[i] = fresh(cells + held.x[i]);
+        if (hopes_y >> i & 1) y_cells[i] = fresh(cells + held.y[i]);
+    }
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        if (!((hopes_x | hopes_y) >> i & 1)) continue;
+        u32 x = held.x[i], y = held.y[i];
+        bool for_x = x_cells[i] == held.mine[i], for_y = y_cells[i] == held.mine[i];
+        if (for_x) next_cells[x] = EMPTY;
+        if (for_y) next_cells[y] = EMPTY;
+        if (for_x || for_y) {
+            u32 child = for_x && (!for_y || x > y) ? x : y, position = low(held.mine[i]);
+            links[child] = x ^ y ^ child;
+            chosen[child] = list ? list[position].w : position;
+            joined++;
+        }
+    }
+    return joined;
+}
+
+// The trees that the ends belong to now.
+__device__ __forceinline__ void rename_held(Held &held, const u32 *links) {
+    if (!__any_sync(ALL, held.live)) return;
+    u32 x_links[HOLD], y_links[HOLD];
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        x_links[i] = y_links[i] = ROOT;
+        if (held.is_live(i)) x_links[i] = links[held.x[i]], y_links[i] = links[held.y[i]];
+    }
+    bool walking = true;
+#pragma unroll 1
+    while (walking) {
+        walking = false;
+#pragma unroll
+        for (u32 i = 0; i < HOLD; i++) {
+            if (!(x_links[i] & ROOT)) held.x[i] = x_links[i], x_links[i] = links[held.x[i]];
+            if (!(y_links[i] & ROOT)) held.y[i] = y_links[i], y_links[i] = links[held.y[i]];
+        }
+#pragma unroll
+        for (u32 i = 0; i < HOLD; i++) walking |= !(x_links[i] & y_links[i] & ROOT);
+    }
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++)
+        if (held.x[i] == held.y[i]) held.live &= ~(1u << i);
+}
+
+// Offers the edges to their trees, but for `spared`: one tree at a time may do without, as the others choose it. Where many are
+// to offer themselves to few trees, a few do so before all others look at the cells.
+template <typename K>
+__device__ __forceinline__ void offer_held(const Graph<K> &graph, const uint4 *list, Held &held, u64 *cells, u32 spared,
+                                           bool crowded) {
+    if (crowded) {
+        u32 x = held.x[0], y = held.y[0];
+        if (threadIdx.x % WARP == 0 && held.is_live(0)) {
+            u64 seen_x = *(volatile u64 *)(cells + x), seen_y = *(volatile u64 *)(cells + y);
+            if (x != spared) offer(graph, list, cells + x, held.mine[0], seen_x);
+            if (y != spared) offer(graph, list, cells + y, held.mine[0], seen_y);
+            __threadfence();
+        }
+        __syncthreads();
+    }
+    held.hopes_x = held.hopes_y = 0;
+    if (!__any_sync(ALL, held.live)) return;
+    u64 seen[HOLD][2];
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        seen[i][0] = seen[i][1] = 0;
+        if (held.is_live(i) && held.x[i] != spared) seen[i][0] = *(volatile u64 *)(cells + held.x[i]);
+        if (held.is_live(i) && held.y[i] != spared) seen[i][1] = *(volatile u64 *)(cells + held.y[i]);
+    }
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        if (!held.is_live(i)) continue;
+        bool for_x = held.x[i] != spared && high(seen[i][0]) >= high(held.mine[i]);
+        bool for_y = held.y[i] != spared && high(seen[i][1]) >= high(held.mine[i]);
+        held.hopes_x |= (u32)for_x << i;
+        held.hopes_y |= (u32)for_y << i;
+        if (for_x) offer(graph, list, cells + held.x[i], held.mine[i], seen[i][0]);
+        if (for_y) offer(graph, list, cells + held.y[i], held.mine[i], seen[i][1]);
+    }
+}
+
+// Notes a tree of the last round, from an edge that lies in it since then.
+__device__ __forceinline__ void note_giant(State &state, const Held &held, u32 were_live) {
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++)
+        if (were_live >> i & 1) state.giant = held.x[i];
+}
+
+// Hands all edges that are left to the first block.
+template <typename K>
+__device__ void hand_over(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, uint4 *room, u32 left) {
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        u32 ballot = __ballot_sync(ALL, held.is_live(i)), first = 0;
+        if (ballot == 0) continue;
+        if (threadIdx.x % WARP == 0) first = atomicAdd(&team.state->handed, __popc(ballot));
+        u32 at = __shfl_sync(ALL, first, 0) + __popc(ballot & lanes_before());
+        if (held.is_live(i)) room[at] = make_uint4(held.x[i], held.y[i], high(held.mine[i]), low(held.mine[i]));
+    }
+    team.sync();
+    if (blockIdx.x) return;
+    if (threadIdx.x == 0) team.state->handed = 0;
+    held.live = 0, held.hopes_x = held.hopes_y = ALL;
+#pragma unroll
+    for (u32 i = 0; i < HOLD; i++) {
+        u32 at = i * HOLDERS + threadIdx.x;
+        if (at >= left) continue;
+        uint4 given = room[at];
+        held.x[i] = given.x, held.y[i] = given.y, held.mine[i] = pack(given.z, given.w);
+        held.live |= 1u << i;
+    }
+}
+
+// Rounds until no edge is left. Positions are those in `list`, where all have offered themselves to `cells` before; or ids, where
+// there is none. Links of all trees are roots, and `chosen` is NONE for each; where one joins another, both tell along which edge.
+template <typename K>
+__device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, u64 *cells, u64 *next_cells,
+                              u32 *links, u32 *chosen, uint4 *room, u32 trees, u32 edges, bool sleeping, u32 &rounds) {
+    Stretch all = stretch(trees, team.size);
+    // One block does not wait for others, though these are still there.
+    Team alone = team;
+    alone.size = 1;
+    bool solo = team.size == 1;
+    u32 spared = NONE;
+    for (bool offered = list; ; offered = false) {
+        if (!offered) {
+            u32 before = held.live;
+            rename_held(held, links);
+            offer_held(graph, list, held, cells, spared, edges > CROWD && edges / 4 > trees);
+            u32 mine = __popc(held.live);
+            edges = solo ? alone.count(mine) : team.count(mine);
+            if (edges == 0) note_giant(*team.state, held, before);
+        }
+        if (edges == 0 && sleeping) {
+            // Cells of trees that were complete without the others may be old, and paths long.
+            sleeping = false, held.live = held.asleep, edges = 0;
+            for (u32 c = all.from + threadIdx.x; c < all.to; c += HOLDERS) {
+                cells[c] = EMPTY;
+                u32 root = c, link = links[c];
+                while (!(link & ROOT)) root = link, link = links[root];
+                if (root != c) links[c] = root;
+            }
+            team.sync();
+            spared = fresh(&team.state->giant);
+            continue;
+        }
+        if (edges == 0) return;
+        if (edges <= SOLO && !solo && !sleeping) {
+            hand_over(team, graph, list, held, room, edges);
+            if (blockIdx.x) return;
+            solo = true;
+        }
+        if (blockIdx.x == 0 && threadIdx.x == 0) team.state->round[rounds] = {trees, edges};
+        rounds++;
+        u32 joined = join_held(held, list, cells, next_cells, links, chosen);
+        trees -= solo ? alone.count(joined) : team.count(joined);
+        u64 *other = cells;
+        cells = next_cells, next_cells = other;
+    }
+}
