@@ -42,20 +42,35 @@ impl Module {
         }
     }
 
-    /// Whether a solve needs most of the kernels, so that they are best compiled together. Else each is when it is needed: that
-    /// takes about 10 ms more a kernel, but no time for those of other algorithms, options and shapes of graphs.
-    fn is_whole(self) -> bool {
-        matches!(self, Module::Graph)
+    /// The kernels that are compiled together with that of a name, as a solve that needs it needs them all; none where that are
+    /// all of the module. The driver takes 10 to 40 ms more for each compilation, but no time for kernels that other algorithms,
+    /// options or shapes of graphs need.
+    fn group(self, name: &str) -> Vec<&str> {
+        const KOSTRA: [&[&str]; 5] = [
+            &["sample", "held_rounds"],
+            &["search_rows", "join_vertices", "build_all", "rounds"],
+            &["build_light", "build_heavy", "label"],
+            &["search_pieces", "join_pieces"],
+            &["offer_edges", "look_up_edges"],
+        ];
+        match self {
+            Module::Graph => Vec::new(),
+            Module::KostraU32 | Module::KostraU64 => match KOSTRA.iter().find(|group| group.contains(&name)) {
+                Some(group) => group.to_vec(),
+                None => vec![name],
+            },
+            _ => vec![name],
+        }
     }
 }
 
-/// PTX without all kernels but that of one name.
-fn only(ptx: &str, name: &str) -> String {
+/// PTX without all kernels but those of some names.
+fn only(ptx: &str, names: &[&str]) -> String {
     const KERNEL: &str = ".visible .entry ";
-    let (mut text, mut is_left_out) = (String::with_capacity(ptx.len() / 4), false);
+    let (mut text, mut is_left_out) = (String::with_capacity(ptx.len() / 2), false);
     for line in ptx.lines() {
         if let Some(declared) = line.strip_prefix(KERNEL) {
-            is_left_out = declared.strip_suffix('(') != Some(name);
+            is_left_out = declared.strip_suffix('(').is_none_or(|name| !names.contains(&name));
         }
         // The name alone declares it as well.
         if !is_left_out && !line.contains("// .globl") {
@@ -186,10 +201,10 @@ pub struct Gpu {
     loaded: Mutex<Loaded>,
 }
 
-/// Modules that were loaded whole, and kernels that were asked for.
+/// What was compiled, by module and group of kernels, and kernels that were asked for.
 #[derive(Default)]
 struct Loaded {
-    modules: HashMap<Module, Arc<CudaModule>>,
+    groups: HashMap<Module, HashMap<Vec<String>, Arc<CudaModule>>>,
     kernels: HashMap<Module, HashMap<String, CudaFunction>>,
 }
 
@@ -252,17 +267,19 @@ impl Gpu {
     /// The kernel of that name in a module, compiled and loaded on first use.
     pub(super) fn kernel(&self, module: Module, name: &str) -> Result<CudaFunction> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let Loaded { modules, kernels } = &mut *loaded;
+        let Loaded { groups, kernels } = &mut *loaded;
         let kernels = kernels.entry(module).or_default();
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.clone());
         }
-        let code = match modules.entry(module) {
+        let group = module.group(name);
+        let key = group.iter().map(|&name| name.to_owned()).collect();
+        let code = match groups.entry(module).or_default().entry(key) {
             Entry::Occupied(code) => code.get().clone(),
-            Entry::Vacant(code) if module.is_whole() => {
-                code.insert(self.context.load_module(Ptx::from_src(module.ptx()))?).clone()
+            Entry::Vacant(code) => {
+                let text = if group.is_empty() { module.ptx().to_owned() } else { only(module.ptx(), &group) };
+                code.insert(self.context.load_module(Ptx::from_src(text))?).clone()
             }
-            Entry::Vacant(_) => self.context.load_module(Ptx::from_src(only(module.ptx(), name)))?,
         };
         let kernel = code.load_function(name)?;
         kernels.insert(name.into(), kernel.clone());
@@ -370,33 +387,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ptx_of_one_kernel_has_that_one_and_all_that_is_declared() {
-        for module in [
-            Module::Ecl,
-            Module::KostraU32,
-            Module::KostraU64,
-            Module::Contract,
-            Module::Vineet,
-            Module::Uminho,
-            Module::Strut,
-            Module::Pma,
-        ] {
+    fn ptx_of_some_kernels_has_these_and_all_that_is_declared() {
+        let papers = [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma];
+        for module in [Module::KostraU32, Module::KostraU64].into_iter().chain(papers) {
             let ptx = module.ptx();
-            let names = || ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('));
-            let declared = |text: &str| text.lines().filter(|line| line.starts_with('.')).count();
-            assert!(names().count() > 1);
-            for name in names() {
-                let text = only(ptx, name);
-                assert!(text.contains(&format!(".visible .entry {name}(\n")), "{name}");
-                // Kernels and limits of their threads are declared as well.
-                let limits = |text: &str| {
-                    text.lines().filter(|line| line.starts_with(".max") || line.starts_with(".min")).count()
-                };
-                assert_eq!(
-                    declared(&text) - limits(&text),
-                    declared(ptx) - limits(ptx) - names().count() + 1,
-                    "{name}"
-                );
+            let names = |text: &str| -> Vec<String> {
+                let declared = text.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('));
+                declared.map(str::to_owned).collect()
+            };
+            // Kernels and limits of their threads are declared as well.
+            let declared = |text: &str| {
+                let is_kernels =
+                    |line: &&str| ![".visible .entry", ".max", ".min"].iter().any(|start| line.starts_with(start));
+                text.lines().filter(|line| line.starts_with('.')).filter(is_kernels).count()
+            };
+            let all = names(ptx);
+            assert!(all.len() > 1);
+            for name in &all {
+                let group = module.group(name);
+                let text = only(ptx, &group);
+                let mut left = names(&text);
+                assert!(left.contains(name), "{name}");
+                left.sort_unstable();
+                let mut wanted = group.clone();
+                wanted.sort_unstable();
+                assert_eq!(left, wanted, "{name}");
+                assert_eq!(declared(&text), declared(ptx), "{name}");
                 let braces = |brace| text.matches(brace).count();
                 assert_eq!(braces('{'), braces('}'), "{name}");
             }
