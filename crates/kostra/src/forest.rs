@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::array::Array;
-use crate::bits::{list_ones, pack_flags};
+use crate::bits::list_marks;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -67,24 +67,13 @@ impl Forest {
 
     /// The forest of the edges whose mark is 1; the others' are 0.
     pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Result<Self> {
-        /// Words of bits that are made of marks before they are listed.
-        const FEW: usize = 64;
         let block = block(marks.len()).next_multiple_of(64);
         let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
         let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
         let mut edges = Buffer::of_any_to_keep(counts.iter().sum())?;
         let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
         parts.for_each(|(number, (part, ids))| {
-            let (mut at, mut words) = (0, [0; FEW]);
-            for (marks, first) in part.chunks(64 * FEW).zip((number * block..).step_by(64 * FEW)) {
-                let mut flags = [0; 64];
-                for (marks, word) in marks.chunks(64).zip(&mut words) {
-                    flags[..marks.len()].copy_from_slice(marks);
-                    flags[marks.len()..].fill(0);
-                    *word = pack_flags(&flags);
-                }
-                at += list_ones(&words[..marks.len().div_ceil(64)], first as u32, &mut ids[at..]);
-            }
+            list_marks(part, (number * block) as u32, ids);
         });
         Ok(Self::from_sorted(graph, edges, stats))
     }

@@ -17,7 +17,7 @@ use super::balance::{Balance, Bits, Secrets};
 use super::upper::{self, Arcs, Counted};
 use crate::array::Array;
 #[cfg(target_arch = "x86_64")]
-use crate::bits::has_avx2;
+use crate::bits::{has_avx2, has_avx512};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
@@ -254,7 +254,7 @@ impl<W: Pod + Bits> Part<W> {
     pub(super) fn keep_upper<E: Pod + Ord + Into<u64>>(&mut self, rows: &Rows<E, W>, piece: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
-        if upper::has_avx512() {
+        if has_avx512() {
             // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
             return unsafe { self.keep_upper_avx512(rows, piece) };
         } else if has_avx2() {

@@ -9,8 +9,6 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::balance::{Bits, Secrets, signed_hash};
-#[cfg(target_arch = "x86_64")]
-use crate::bits::has_avx2;
 
 /// Sources, targets and weights of arcs, equally many.
 pub(super) type Arcs<'a, W> = (&'a [u32], &'a [u32], &'a [W]);
@@ -46,12 +44,6 @@ pub(super) fn keep<W: Bits>(arcs: Arcs<W>, room: Room<W>, secrets: &Secrets) -> 
         last = u.max(v).max(last);
     }
     Counted { len, sum, last }
-}
-
-/// Whether the processor has the instructions of [`keep_avx512`].
-#[cfg(target_arch = "x86_64")]
-pub(super) fn has_avx512() -> bool {
-    std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("bmi2") && has_avx2()
 }
 
 macro_rules! keep_by_vectors {
@@ -261,6 +253,8 @@ mod avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::bits::{has_avx2, has_avx512};
     use crate::io::balance::Balance;
     use crate::mix::mix;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::contest::{BATCH, Ballot, Ballots, Contest};
-use crate::bits::{ones, pack_flags};
+use crate::bits::{not_both_in, ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
@@ -112,12 +112,7 @@ pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
 /// most edges have both ends there, and the bits fit in a cache where the labels do not.
 #[inline(never)]
 pub(super) fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
-    let outside = |v: u32| inside[v as usize / 64] >> (v % 64) & 1 == 0;
-    let mut flags = [0; 64];
-    for ((flag, &u), &v) in flags.iter_mut().zip(src).zip(dst) {
-        *flag = u8::from(outside(u) | outside(v));
-    }
-    let mut bits = pack_flags(&flags);
+    let mut bits = not_both_in(inside, src, dst);
     if bits.count_ones() > MANY {
         return joining(labels, src, dst);
     }
