@@ -16,6 +16,11 @@ __device__ __forceinline__ u64 pack(u32 high, u32 low) { return (u64)high << 32 
 __device__ __forceinline__ u32 high(u64 pair) { return (u32)(pair >> 32); }
 __device__ __forceinline__ u32 low(u64 pair) { return (u32)pair; }
 
+template <typename T> __device__ __forceinline__ void swap(T &a, T &b) {
+    T other = a;
+    a = b, b = other;
+}
+
 // SplitMix64's finisher: scatters counters over all 64 bits.
 __device__ __forceinline__ u64 mix(u64 x) {
     x += 0x9e3779b97f4a7c15ull;

@@ -1,4 +1,4 @@
-// The kernels of `kostra` on CUDA (see src/cuda/kostra.rs for the method and the order in which they run).
+// The kernels of `kostra` on CUDA (see src/cuda/kostra for the method and the order in which they run).
 //
 // Vocabulary: a tree is a set of vertices joined so far. A cell is the smallest edge that leaves a tree, as
 // `key << 32 | position`: positions follow edge ids, so ties go to the smaller id. 64-bit keys are shortened to 32 bits
@@ -35,13 +35,6 @@ template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K>
     if (i == 0) state.threshold_key = threshold.key, state.threshold_edge = threshold.edge;
 }
 
-template <typename K> __device__ __forceinline__ void swap_lists(Work<K> &work) {
-    uint4 *list = work.list;
-    u64 *cells = work.cells;
-    work.list = work.next_list, work.next_list = list;
-    work.cells = work.next_cells, work.next_cells = cells;
-}
-
 // Rounds on the list until threads can hold what is left, `few` edges at most.
 template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> work, u32 launch, u32 few) {
     State &state = *work.state;
@@ -63,7 +56,8 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
         team.sync();
         rounds++, levels++, slots += trees, map += trees, trees = left;
         parts = team.size, part_length = stretch_length(edges, team.size);
-        swap_lists(work);
+        swap(work.list, work.next_list);
+        swap(work.cells, work.next_cells);
     }
     if (!is_first) return;
     state.parts = parts, state.part_length = part_length, state.swaps = levels - 1;
@@ -83,7 +77,10 @@ template <typename K> __device__ void contract_held(const Graph<K> &graph, Work<
         edges = s.list_starts[parts];
     }
     if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
-    if (state.swaps % 2) swap_lists(work);
+    if (state.swaps % 2) {
+        swap(work.list, work.next_list);
+        swap(work.cells, work.next_cells);
+    }
     // Without lists there is room where they would be.
     const uint4 *list = whole ? nullptr : work.list;
     u64 *next_cells = whole ? (u64 *)work.list : work.next_cells;
@@ -195,8 +192,8 @@ template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n,
 }
 
 // The host makes room for these.
-static_assert(sizeof(State) <= 13616 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra.rs are too small");
-static_assert(QUEUE <= 272 + 4 * (TILE + WIDE_TILE), "the queue of src/cuda/kostra.rs is too small");
+static_assert(sizeof(State) <= 13616 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
+static_assert(QUEUE <= 272 + 4 * (TILE + WIDE_TILE), "the queue of src/cuda/kostra/scratch.rs is too small");
 
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
@@ -210,7 +207,7 @@ KERNEL(THREADS, 4) offer_edges(Graph<KEY> graph, u64 *cells, u32 from, u32 to) {
 KERNEL(THREADS, 4) look_up_edges(Graph<KEY> graph, Work<KEY> work) { look_up(graph, work); }
 
 KERNEL(THREADS, 3) join_vertices(Graph<KEY> graph, Work<KEY> work) {
-    Team team = {work.state, 0, gridDim.x, 0, 0};
+    Team team = {work.state, JOIN, gridDim.x, 0, 0};
     u32 isolated = 0;
     u32 trees = join(team, work, work.cells, work.chosen, work.maps, graph.n, isolated, FromRows{work.links, work.chosen});
     if (blockIdx.x == 0 && threadIdx.x == 0) work.state->trees = trees;
@@ -238,11 +235,11 @@ KERNEL(THREADS, 2) build_all(Graph<KEY> graph, Work<KEY> work, u32 heavy) {
 __device__ __forceinline__ bool is_over(const State &state, u32 task) { return task == FINISH && state.trees <= 1; }
 
 KERNEL(THREADS, 2) rounds(Graph<KEY> graph, Work<KEY> work, u32 task, u32 few) {
-    if (!is_over(*work.state, task)) contract(graph, work, task == LABEL ? 1 : 4, few);
+    if (!is_over(*work.state, task)) contract(graph, work, task == LABEL ? LIGHT_ROUNDS : LAST_ROUNDS, few);
 }
 
 KERNEL(HOLDERS, 1) held_rounds(Graph<KEY> graph, Work<KEY> work, u32 task) {
-    if (!is_over(*work.state, task)) contract_held(graph, work, task == LABEL ? 2 : 5, (Task)task);
+    if (!is_over(*work.state, task)) contract_held(graph, work, task == LABEL ? LIGHT_HELD : LAST_HELD, (Task)task);
 }
 
-KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, 3); }
+KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, LABELS); }

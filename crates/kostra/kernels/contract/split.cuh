@@ -89,10 +89,7 @@ __device__ void split_by(const Arc *from, Arc *to, u64 count, Digit digit, const
         u64 before = 0;
         for (u64 other = tile; other > 0;) {
             u64 known = watched(said + (other - 1) * DIGIT_VALUES);
-            if (!known) {
-                IDLE();
-                continue;
-            }
+            if (!known) continue;
             before += sum_of(known);
             if (known & WHOLE) break;
             other--;

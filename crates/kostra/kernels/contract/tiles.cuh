@@ -9,9 +9,6 @@
 #pragma once
 #include "contract/arcs.cuh"
 
-#ifndef IDLE
-#define IDLE()
-#endif
 #ifndef TILE_THREADS
 #define TILE_THREADS 256
 #endif
@@ -49,10 +46,7 @@ __device__ __forceinline__ u64 look_back(u64 *status, u32 tile, u64 own) {
         u32 whole = __ballot_sync(ALL, (said & WHOLE) != 0), known = __ballot_sync(ALL, said != 0);
         // Up to the first that knows all before it.
         u32 wanted = whole ? (whole & -whole) * 2 - 1 : ALL;
-        if ((known & wanted) != wanted) {
-            IDLE();
-            continue;
-        }
+        if ((known & wanted) != wanted) continue;
         u64 sum = wanted >> lane & 1 ? sum_of(said) : 0;
         for (u32 step = 1; step < WARP; step *= 2) sum += __shfl_xor_sync(ALL, sum, step);
         before += sum;

@@ -161,8 +161,7 @@ __device__ __forceinline__ void note_giant(State &state, const Held &held, u32 w
 }
 
 // Hands all edges that are left to the first block.
-template <typename K>
-__device__ void hand_over(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, uint4 *room, u32 left) {
+__device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u32 left) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 ballot = __ballot_sync(ALL, held.is_live(i)), first = 0;
@@ -220,7 +219,7 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
         }
         if (edges == 0) return;
         if (edges <= SOLO && !solo && !sleeping) {
-            hand_over(team, graph, list, held, room, edges);
+            hand_over(team, held, room, edges);
             if (blockIdx.x) return;
             solo = true;
         }
@@ -228,7 +227,6 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
         rounds++;
         u32 joined = join_held(held, list, cells, next_cells, links, chosen);
         trees -= solo ? alone.count(joined) : team.count(joined);
-        u64 *other = cells;
-        cells = next_cells, next_cells = other;
+        swap(cells, next_cells);
     }
 }

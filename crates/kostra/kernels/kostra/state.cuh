@@ -2,14 +2,12 @@
 #pragma once
 #include "common.cuh"
 
-#ifndef THREADS
-#define THREADS 512
-#endif
-
+// Which type of key the kernels are compiled for.
 #ifndef KEY
 #define KEY u32
 #endif
 
+constexpr u32 THREADS = 512;
 constexpr u32 WARPS = THREADS / WARP;
 // Edges or trees that a thread looks at in one go: several loads in flight.
 constexpr u32 EACH = 4;
@@ -25,8 +23,8 @@ constexpr u32 WALK = 64;
 // Most blocks of a launch, and most rounds; each halves the trees at least.
 constexpr u32 BLOCKS = 1024;
 constexpr u32 ROUNDS = 96;
-// Cooperative launches in a solve.
-constexpr u32 LAUNCHES = 6;
+// The cooperative launches of a solve, and how many they are: each has counters of its own for its barriers.
+enum Launch { JOIN, LIGHT_ROUNDS, LIGHT_HELD, LABELS, LAST_ROUNDS, LAST_HELD, LAUNCHES };
 // A private table pays from so many edges per tree.
 constexpr u32 DENSE = 8;
 // Edges per block below which fewer blocks work: the barrier costs more than the work.

@@ -1,12 +1,9 @@
 //! An NVIDIA GPU: its driver, its streams, the kernels that were loaded on it.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, sys,
-};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
 
 use super::pipe::Pipe;
@@ -42,9 +39,8 @@ impl Module {
         }
     }
 
-    /// The kernels that are compiled together with that of a name, as a solve that needs it needs them all; none where that are
-    /// all of the module. The driver takes 10 to 40 ms more for each compilation, but no time for kernels that other algorithms,
-    /// options or shapes of graphs need.
+    /// The kernels that are compiled together with that of a name, as a solve that needs it needs them all. The driver takes 10
+    /// to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of graphs need.
     fn group(self, name: &str) -> Vec<&str> {
         const KOSTRA: [&[&str]; 5] = [
             &["sample", "held_rounds"],
@@ -54,7 +50,7 @@ impl Module {
             &["offer_edges", "look_up_edges"],
         ];
         match self {
-            Module::Graph => Vec::new(),
+            Module::Graph => kernels_in(self.ptx()).collect(),
             Module::KostraU32 | Module::KostraU64 => match KOSTRA.iter().find(|group| group.contains(&name)) {
                 Some(group) => group.to_vec(),
                 None => vec![name],
@@ -64,9 +60,16 @@ impl Module {
     }
 }
 
+/// What declares a kernel in PTX, up to its name.
+const KERNEL: &str = ".visible .entry ";
+
+/// The names of all kernels in PTX.
+fn kernels_in(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().filter_map(|line| line.strip_prefix(KERNEL)?.strip_suffix('('))
+}
+
 /// PTX without all kernels but those of some names.
 fn only(ptx: &str, names: &[&str]) -> String {
-    const KERNEL: &str = ".visible .entry ";
     let (mut text, mut is_left_out) = (String::with_capacity(ptx.len() / 2), false);
     for line in ptx.lines() {
         if let Some(declared) = line.strip_prefix(KERNEL) {
@@ -198,14 +201,8 @@ pub struct Gpu {
     pub(super) multiprocessors: u32,
     /// Bytes of shared memory that the blocks on a multiprocessor have together.
     pub(super) shared_memory: usize,
-    loaded: Mutex<Loaded>,
-}
-
-/// What was compiled, by module and group of kernels, and kernels that were asked for.
-#[derive(Default)]
-struct Loaded {
-    groups: HashMap<Module, HashMap<Vec<String>, Arc<CudaModule>>>,
-    kernels: HashMap<Module, HashMap<String, CudaFunction>>,
+    /// The kernels that were compiled, by their names.
+    kernels: Mutex<HashMap<Module, HashMap<String, CudaFunction>>>,
 }
 
 static OPENED: Mutex<Vec<(u32, Arc<Gpu>)>> = Mutex::new(Vec::new());
@@ -242,7 +239,7 @@ impl Gpu {
             .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?
             as usize;
         keep_memory(&context)?;
-        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, shared_memory, loaded: Mutex::default() })
+        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, shared_memory, kernels: Mutex::default() })
     }
 
     /// Works with the buffers for copies, or with new ones where others use them.
@@ -266,24 +263,17 @@ impl Gpu {
 
     /// The kernel of that name in a module, compiled and loaded on first use.
     pub(super) fn kernel(&self, module: Module, name: &str) -> Result<CudaFunction> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let Loaded { groups, kernels } = &mut *loaded;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = kernels.entry(module).or_default();
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.clone());
         }
         let group = module.group(name);
-        let key = group.iter().map(|&name| name.to_owned()).collect();
-        let code = match groups.entry(module).or_default().entry(key) {
-            Entry::Occupied(code) => code.get().clone(),
-            Entry::Vacant(code) => {
-                let text = if group.is_empty() { module.ptx().to_owned() } else { only(module.ptx(), &group) };
-                code.insert(self.context.load_module(Ptx::from_src(text))?).clone()
-            }
-        };
-        let kernel = code.load_function(name)?;
-        kernels.insert(name.into(), kernel.clone());
-        Ok(kernel)
+        let code = self.context.load_module(Ptx::from_src(only(module.ptx(), &group)))?;
+        for other in group {
+            kernels.insert(other.into(), code.load_function(other)?);
+        }
+        Ok(code.load_function(name)?)
     }
 
     /// Room for so many items, with anything in it.
@@ -389,29 +379,22 @@ mod tests {
     #[test]
     fn ptx_of_some_kernels_has_these_and_all_that_is_declared() {
         let papers = [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma];
-        for module in [Module::KostraU32, Module::KostraU64].into_iter().chain(papers) {
+        for module in [Module::Graph, Module::KostraU32, Module::KostraU64].into_iter().chain(papers) {
             let ptx = module.ptx();
-            let names = |text: &str| -> Vec<String> {
-                let declared = text.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.strip_suffix('('));
-                declared.map(str::to_owned).collect()
-            };
             // Kernels and limits of their threads are declared as well.
             let declared = |text: &str| {
-                let is_kernels =
-                    |line: &&str| ![".visible .entry", ".max", ".min"].iter().any(|start| line.starts_with(start));
+                let is_kernels = |line: &&str| ![KERNEL, ".max", ".min"].iter().any(|start| line.starts_with(start));
                 text.lines().filter(|line| line.starts_with('.')).filter(is_kernels).count()
             };
-            let all = names(ptx);
-            assert!(all.len() > 1);
-            for name in &all {
-                let group = module.group(name);
+            assert!(kernels_in(ptx).count() > 1);
+            for name in kernels_in(ptx) {
+                let mut group = module.group(name);
                 let text = only(ptx, &group);
-                let mut left = names(&text);
-                assert!(left.contains(name), "{name}");
+                let mut left: Vec<&str> = kernels_in(&text).collect();
+                assert!(left.contains(&name), "{name}");
                 left.sort_unstable();
-                let mut wanted = group.clone();
-                wanted.sort_unstable();
-                assert_eq!(left, wanted, "{name}");
+                group.sort_unstable();
+                assert_eq!(left, group, "{name}");
                 assert_eq!(declared(&text), declared(ptx), "{name}");
                 let braces = |brace| text.matches(brace).count();
                 assert_eq!(braces('{'), braces('}'), "{name}");
