@@ -19,9 +19,9 @@ template <typename K> __device__ void make_keys(K *keys, Map<K> map, u64 from, u
     }
 }
 
-template <typename K> __device__ void gather_keys(const K *keys, const u32 *edges, K *arc_keys, u64 arcs) {
+template <typename K> __device__ void gather_keys(const K *keys, const u32 *edges, K *arc_keys, u64 arcs, u64 all) {
     u64 step = (u64)gridDim.x * blockDim.x;
-    for (u64 a = (u64)blockIdx.x * blockDim.x + threadIdx.x; a < arcs; a += step) arc_keys[a] = keys[edges[a]];
+    for (u64 a = (u64)blockIdx.x * blockDim.x + threadIdx.x; a < all; a += step) arc_keys[a] = a < arcs ? keys[edges[a]] : 0;
 }
 
 // The sum of the keys of some edges: of their lower and of their upper 32 bits, so that neither can overflow.
@@ -43,8 +43,8 @@ template <typename K> __device__ void sum_keys(const K *keys, const u32 *edges, 
 
 #define KERNELS(K)                                                                                                     \
     extern "C" __global__ void make_keys_##K(K *keys, Map<K> map, u64 from, u64 to) { make_keys(keys, map, from, to); } \
-    extern "C" __global__ void gather_keys_##K(const K *keys, const u32 *edges, K *arc_keys, u64 arcs) {               \
-        gather_keys(keys, edges, arc_keys, arcs);                                                                      \
+    extern "C" __global__ void gather_keys_##K(const K *keys, const u32 *edges, K *arc_keys, u64 arcs, u64 all) {      \
+        gather_keys(keys, edges, arc_keys, arcs, all);                                                                 \
     }                                                                                                                  \
     extern "C" __global__ void sum_keys_##K(const K *keys, const u32 *edges, u64 count, u64 *sums) {                   \
         sum_keys(keys, edges, count, sums);                                                                            \

@@ -7,39 +7,45 @@
 // Every pass over a list gives each block one stretch of the input in order, and each block writes what it keeps, in order, to
 // a stretch of its own. So nothing is appended to a counter that all share, lists stay in edge-id order, and trees are
 // numbered in the order of their roots. What threads can hold is not listed any more (held.cuh).
-#include "kostra/held.cuh"
 #include "kostra/lists.cuh"
 #include "kostra/rows.cuh"
+#include "kostra/sift.cuh"
 #include "kostra/trees.cuh"
 
-// What rounds are to do: begin with the list of light edges and label all complete trees, begin with another list, or with the
-// graph, whose edges the threads can hold.
-enum Task { LABEL, FINISH, WHOLE };
+// What rounds are to do: begin with the list of light edges and label all complete trees, or begin with another list.
+enum Task { LABEL, FINISH };
 
-// Makes the state ready, and chooses the threshold below which edges are light.
-template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K> &work, bool choose) {
+// Makes the state ready, on one thread, and the next solve's counters.
+template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K> &work) {
     State &state = *work.state;
-    u32 i = threadIdx.x;
-    state.round[i] = {i ? 0 : graph.n, i ? 0 : graph.m};
-    if (i < LAUNCHES) state.arrived[i] = state.reached[i] = 0;
-    if (i == 0) {
-        state.pieces = state.hubs = state.trees = state.done = state.parts = state.swaps = state.handed = 0;
-        state.giant = state.member = state.strays = 0;
-        state.part_length = state.threshold_key = state.threshold_edge = 0;
-        state.rounds = state.levels = 1;
-        state.level[0] = state.slots = graph.n;
-    }
-    if (!choose || i >= WARP) return;
-    __syncwarp();
-    Threshold<K> threshold = Threshold<K>::choose(graph, work.factor);
-    if (i == 0) state.threshold_key = threshold.key, state.threshold_edge = threshold.edge;
+    state.counters[work.turn ^ 1] = {};
+    state.done = state.swaps = state.handed = state.listed = state.strays = state.giant = 0;
+    state.rounds = state.levels = 1;
+    state.round[0] = {graph.n, graph.m};
+    state.level[0] = state.slots = graph.n;
 }
 
-// Rounds on the list until threads can hold what is left, `few` edges at most.
+// The first round's joins.
+template <typename K> __device__ void join_first(const Graph<K> &graph, const Work<K> &work) {
+    Team team(work, JOIN);
+    bool is_first = blockIdx.x == 0 && threadIdx.x == 0;
+    u32 isolated = 0;
+    if (is_first) begin(graph, work);
+    u32 trees = join(team, work, work.cells, work.maps, graph.n, isolated, FromRows{work.links});
+    if (is_first) work.state->trees = trees;
+}
+
+// Whether the rest is left to threads that hold no more than `few` edges: all, or many of each tree at a time.
+__device__ __forceinline__ bool is_for_held(u32 edges, u32 trees, u32 few) {
+    return edges <= few || (edges / SIFT_EDGES >= few && trees <= few / SIFT_TREES);
+}
+
+// Rounds on the list until the rest can be left to threads that hold edges.
 template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> work, u32 launch, u32 few) {
     State &state = *work.state;
     Shared &s = shared();
-    Team team = {work.state, launch, gridDim.x, 0, 0};
+    if (is_for_held(state.listed, state.trees, few)) return;
+    Team team(work, launch);
     u32 parts = state.parts, trees = state.trees, rounds = state.rounds, slots = state.slots, done = 0, levels = 1;
     u64 part_length = state.part_length;
     u32 *map = work.maps + graph.n;
@@ -47,11 +53,11 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
     for (;;) {
         find_starts(state.kept, parts, s.list_starts);
         u32 edges = s.list_starts[parts];
-        if (edges <= few) break;
+        if (is_for_held(edges, trees, few)) break;
         // All blocks see the same numbers, so all agree who goes on.
         if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
         if (is_first) state.round[rounds] = {trees, edges}, state.level[levels] = trees;
-        u32 left = join(team, work, work.next_cells, work.chosen + slots, map, trees, done, FromList{work.cells, work.list});
+        u32 left = join(team, work, work.next_cells, map, trees, done, FromList{work.cells, work.list, work.chosen + slots});
         relabel(team, graph, work, map, edges, left, parts, part_length);
         team.sync();
         rounds++, levels++, slots += trees, map += trees, trees = left;
@@ -64,20 +70,20 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
     state.trees = trees, state.rounds = rounds, state.slots = slots, state.done = done, state.levels = levels;
 }
 
-// Rounds on edges that threads hold until none is left.
-template <typename K> __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, Task task) {
+// Rounds on edges that threads hold until none is left: those of a list, or of a whole graph.
+template <bool whole, typename K> __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u32 task, u32 few) {
     State &state = *work.state;
     Shared &s = shared();
-    Team team = {work.state, launch, gridDim.x, 0, 0};
-    bool whole = task == WHOLE;
+    Team team(work, launch);
+    if (whole && blockIdx.x == 0 && threadIdx.x == 0) begin(graph, work);
     u32 trees = whole ? graph.n : state.trees, slots = whole ? 0 : state.slots, rounds = whole ? 0 : state.rounds;
-    u32 parts = state.parts, levels = state.levels, edges = graph.m;
+    u32 parts = whole ? 0 : state.parts, levels = whole ? 0 : state.levels, edges = graph.m;
     if (!whole) {
         find_starts(state.kept, parts, s.list_starts);
         edges = s.list_starts[parts];
     }
     if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
-    if (state.swaps % 2) {
+    if (!whole && state.swaps % 2) {
         swap(work.list, work.next_list);
         swap(work.cells, work.next_cells);
     }
@@ -90,13 +96,33 @@ template <typename K> __device__ void contract_held(const Graph<K> &graph, Work<
         work.links[c] = ROOT, chosen[c] = NONE;
         if (whole) work.cells[c] = EMPTY;
     }
-    Held held = whole ? hold_graph(team, graph) : hold_list(team, list, s.list_starts, parts, state.part_length, edges);
-    bool filtered = whole && work.factor > 0;
-    if (filtered && threadIdx.x < WARP) s.starts[0] = choose_short(graph, work.factor);
-    team.sync();
-    if (filtered) held.send_to_sleep(s.starts[0]);
-    join_all_held(team, graph, list, held, work.cells, next_cells, work.links, chosen, work.next_list, trees, edges, filtered, rounds);
-    if (task == LABEL) {
+    List all = {list, s.list_starts, parts, edges, whole ? 0 : state.part_length};
+    bool filtered = whole && work.factor > 0, too_many = !whole && edges > few, is_last = true;
+    u32 left = trees, target = max(few / 4 * 3, 1u);
+    for (u32 attempt = 0;; attempt++) {
+        Held held;
+        if (too_many) {
+            restart(work.cells, work.links, mine);
+            team.sync();
+            Keys<K> keys = {graph.keys, graph.flip, graph.lowest};
+            Sifted sifted = sift(keys, all, work.links, target, attempt, team.size);
+            if (team.sync(sifted.count > SOLO)) {
+                target = max(target / 2, 1u);
+                continue;
+            }
+            held = hold_queued(all, sifted.count), is_last = sifted.is_rest;
+        } else {
+            held = whole ? hold_graph(team, graph) : hold_list(team, all);
+            u32 bound = filtered ? choose_short(graph, work.factor * graph.n) : 0;
+            team.sync();
+            if (filtered) held.send_to_sleep(bound);
+        }
+        join_all_held(team, graph, list, held, work.cells, next_cells, work.links, chosen, work.next_list, mine, left,
+                      min(edges, few), filtered, !whole && !too_many, rounds);
+        if (is_last) break;
+        team.sync();
+    }
+    if (!whole && task == LABEL) {
         team.sync();
         // All roots are complete trees. Numbers of near ones are near, too.
         for (u64 first = mine.from; first < mine.to; first += HOLDERS) {
@@ -134,10 +160,10 @@ __device__ __forceinline__ u32 follow(const State &state, const u32 *map, u32 le
 // maps from one to the next, which for the last are links; large ones are first made to lead to the end at once.
 template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n, u32 launch) {
     State &state = *work.state;
-    Team team = {work.state, launch, gridDim.x, 0, 0};
+    Team team(work, launch);
     u32 levels = state.levels, done = state.done;
     u64 first = (u64)blockIdx.x * THREADS + threadIdx.x, step = (u64)gridDim.x * THREADS;
-    if (first == 0) state.trees = done;
+    if (first == 0) state.trees = done, state.listed = 0;
     if (done <= 1) return;
     for (u64 c = first; c < done; c += step) work.cells[c] = EMPTY;
     for (u32 level = levels; level-- > 1;) {
@@ -192,39 +218,33 @@ template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n,
 }
 
 // The host makes room for these.
-static_assert(sizeof(State) <= 13616 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
-static_assert(QUEUE <= 272 + 4 * (TILE + WIDE_TILE), "the queue of src/cuda/kostra/scratch.rs is too small");
+static_assert(sizeof(State) <= 13720 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
+static_assert(Queue<WIDE>::bytes() <= WIDE / 2 + 16 + 4 * WIDE * (4 + 8 / sizeof(KEY) * 4), "QUEUE in src/cuda/kostra/scratch.rs is too small");
 
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-KERNEL(ROUNDS, 1) sample(Graph<KEY> graph, Work<KEY> work, u32 choose) { begin(graph, work, choose); }
-
-KERNEL(THREADS, 4) search_rows(Graph<KEY> graph, Work<KEY> work, u32 staged) { find_smallest(graph, work, staged); }
+KERNEL(THREADS, 4) search_rows(Graph<KEY> graph, Work<KEY> work) { find_smallest<false>(graph, work); }
+KERNEL(THREADS, 4) search_groups(Graph<KEY> graph, Work<KEY> work) { find_smallest<true>(graph, work); }
 KERNEL(THREADS, 4) search_pieces(Graph<KEY> graph, Work<KEY> work) { search_hubs(graph, work); }
 KERNEL(THREADS, 4) join_pieces(Graph<KEY> graph, Work<KEY> work) { merge_pieces(graph, work); }
 
 KERNEL(THREADS, 4) offer_edges(Graph<KEY> graph, u64 *cells, u32 from, u32 to) { offer_range(graph, cells, from, to); }
 KERNEL(THREADS, 4) look_up_edges(Graph<KEY> graph, Work<KEY> work) { look_up(graph, work); }
 
-KERNEL(THREADS, 3) join_vertices(Graph<KEY> graph, Work<KEY> work) {
-    Team team = {work.state, JOIN, gridDim.x, 0, 0};
-    u32 isolated = 0;
-    u32 trees = join(team, work, work.cells, work.chosen, work.maps, graph.n, isolated, FromRows{work.links, work.chosen});
-    if (blockIdx.x == 0 && threadIdx.x == 0) work.state->trees = trees;
-}
+KERNEL(THREADS, 3) join_vertices(Graph<KEY> graph, Work<KEY> work) { join_first(graph, work); }
 
-KERNEL(THREADS, 2) build_light(Graph<KEY> graph, Work<KEY> work) { list_some(graph, work, nullptr); }
+KERNEL(THREADS, 2) build_light(Graph<KEY> graph, Work<KEY> work) { list_some<THREADS>(graph, work, nullptr); }
 
 // Heavy edges by strays, where these are few and there is a giant; by `build_all` elsewhere.
 template <typename K> __device__ __forceinline__ bool has_giant(const Graph<K> &graph, const Work<K> &work) {
     return work.state->strays < ((graph.n - 1) >> work.stray_shift) / 2;
 }
 
-KERNEL(THREADS, 2) build_heavy(Graph<KEY> graph, Work<KEY> work) {
+KERNEL(WIDE, 1) build_heavy(Graph<KEY> graph, Work<KEY> work) {
     if (work.state->done <= 1 || !has_giant(graph, work)) return;
-    Strays strays = {(u32 *)(shared_memory() + QUEUE), work.stray_shift, work.state->member};
+    Strays strays = {(u32 *)(shared_memory() + Queue<WIDE>::bytes()), work.stray_shift, work.state->member};
     strays.load(work.strays, graph.n);
-    list_some(graph, work, &strays);
+    list_some<WIDE>(graph, work, &strays);
 }
 
 KERNEL(THREADS, 2) build_all(Graph<KEY> graph, Work<KEY> work, u32 heavy) {
@@ -238,8 +258,10 @@ KERNEL(THREADS, 2) rounds(Graph<KEY> graph, Work<KEY> work, u32 task, u32 few) {
     if (!is_over(*work.state, task)) contract(graph, work, task == LABEL ? LIGHT_ROUNDS : LAST_ROUNDS, few);
 }
 
-KERNEL(HOLDERS, 1) held_rounds(Graph<KEY> graph, Work<KEY> work, u32 task) {
-    if (!is_over(*work.state, task)) contract_held(graph, work, task == LABEL ? LIGHT_HELD : LAST_HELD, (Task)task);
+KERNEL(HOLDERS, 1) solve_held(Graph<KEY> graph, Work<KEY> work) { contract_held<true>(graph, work, LAST_HELD, FINISH, graph.m); }
+
+KERNEL(HOLDERS, 1) held_rounds(Graph<KEY> graph, Work<KEY> work, u32 task, u32 few) {
+    if (!is_over(*work.state, task)) contract_held<false>(graph, work, task == LABEL ? LIGHT_HELD : LAST_HELD, task, few);
 }
 
 KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, LABELS); }

@@ -263,6 +263,54 @@ fn kostra_with_many_edges_or_few_to_hold() {
     }
 }
 
+/// What one graph's kernels are launched with is no limit to another's.
+#[test]
+fn residents_of_different_sizes_take_turns() {
+    let Some(_gpu) = take_gpu() else { return };
+    let graphs = ["er:n=900000,degree=12", "er:n=80000,degree=20"].map(|spec| kostra::generate(spec).unwrap());
+    let mut residents = graphs.each_ref().map(|graph| (Resident::upload(graph, 0).unwrap(), expected(graph, false)));
+    for _ in 0..2 {
+        for (resident, wanted) in &mut residents {
+            resident.solve(&Run::new("kostra").unwrap()).unwrap();
+            assert!(resident.download().unwrap().edges() == *wanted);
+        }
+    }
+}
+
+/// Lists of many edges and few trees, of which threads hold a part at a time: weights that rise or fall with the ids, that are all
+/// equal, and that differ in their last bits only.
+#[test]
+fn kostra_with_lists_that_are_sifted() {
+    let Some(_gpu) = take_gpu() else { return };
+    let ends = kostra::generate("er:n=4000,degree=300,weights=unit").unwrap();
+    let m = ends.edges() as i64;
+    let all: [(&str, Weights); 8] = [
+        ("unit", Weights::Unit),
+        ("rising", Weights::U32((0..m as u32).collect::<Vec<_>>().into())),
+        ("falling", Weights::U32((0..m as u32).rev().collect::<Vec<_>>().into())),
+        ("largest", Weights::U32(vec![u32::MAX; m as usize].into())),
+        ("wide and equal", Weights::I64(vec![-7; m as usize].into())),
+        ("wide and few", Weights::I64((0..m).map(|e| (e * e % 3) << 40).collect::<Vec<_>>().into())),
+        ("wide and falling", Weights::I64((0..m).map(|e| -(e << 20)).collect::<Vec<_>>().into())),
+        (
+            "wide and near",
+            Weights::F64((0..m as u64).map(|e| f64::from_bits((1 << 62) + e % 9)).collect::<Vec<_>>().into()),
+        ),
+    ];
+    for (name, weights) in all {
+        let graph = Graph::from_edges(4000, ends.sources(), ends.targets(), weights).unwrap();
+        let mut resident = Resident::upload(&graph, 0).unwrap();
+        for maximum in [false, true] {
+            let wanted = expected(&graph, maximum);
+            for options in ["", ":hold=1", ":hold=60", ":hold=2000", ":hold=30000"] {
+                let run = Run::new(&format!("kostra{options}")).unwrap().maximum(maximum);
+                resident.solve(&run).unwrap();
+                assert!(resident.download().unwrap().edges() == wanted, "{options} of {name}, maximum {maximum}");
+            }
+        }
+    }
+}
+
 /// Rows for threads, warps and blocks; lists of many tiles; groups of lanes of every size.
 #[test]
 fn papers_with_their_options_on_larger_graphs() {

@@ -29,18 +29,16 @@ __device__ __forceinline__ u32 held_place(const Team &team, u32 i) {
     return (i * team.size + blockIdx.x) * HOLDERS + threadIdx.x;
 }
 
-// Takes the edges of a list. (See `relabel` for its parts.)
-__device__ __forceinline__ Held hold_list(const Team &team, const uint4 *list, const u32 *starts, u32 parts, u64 part_length,
-                                          u32 edges) {
+// Takes the edges of a list.
+__device__ __forceinline__ Held hold_list(const Team &team, const List &list) {
     Held held;
     held.live = held.asleep = 0, held.hopes_x = held.hopes_y = ALL;
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = held_place(team, i);
-        if (at >= edges) continue;
-        u32 part = find_part(starts, 0, parts, at);
-        u32 position = part * part_length + (at - starts[part]);
-        uint4 edge = list[position];
+        if (at >= list.count) continue;
+        u32 position = list.position(find_part(list.starts, 0, list.parts, at), at);
+        uint4 edge = list.edges[position];
         held.x[i] = edge.x, held.y[i] = edge.y, held.mine[i] = pack(edge.z, position);
         held.live |= 1u << i;
     }
@@ -134,12 +132,13 @@ __device__ __forceinline__ void offer_held(const Graph<K> &graph, const uint4 *l
     }
     held.hopes_x = held.hopes_y = 0;
     if (!__any_sync(ALL, held.live)) return;
+    // Through the cache: where trees are few, all blocks look at the same cells, and what was seen may be old.
     u64 seen[HOLD][2];
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         seen[i][0] = seen[i][1] = 0;
-        if (held.is_live(i) && held.x[i] != spared) seen[i][0] = *(volatile u64 *)(cells + held.x[i]);
-        if (held.is_live(i) && held.y[i] != spared) seen[i][1] = *(volatile u64 *)(cells + held.y[i]);
+        if (held.is_live(i) && held.x[i] != spared) seen[i][0] = cells[held.x[i]];
+        if (held.is_live(i) && held.y[i] != spared) seen[i][1] = cells[held.y[i]];
     }
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
@@ -184,18 +183,28 @@ __device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u
     }
 }
 
-// Rounds until no edge is left. Positions are those in `list`, where all have offered themselves to `cells` before; or ids, where
-// there is none. Links of all trees are roots, and `chosen` is NONE for each; where one joins another, both tell along which edge.
+// Makes ready for other edges: empties a block's stretch of the cells, and lets each tree's link lead to its root at once.
+__device__ __forceinline__ void restart(u64 *cells, u32 *links, Stretch mine) {
+    for (u32 c = mine.from + threadIdx.x; c < mine.to; c += HOLDERS) {
+        cells[c] = EMPTY;
+        u32 root = c, link = links[c];
+        while (!(link & ROOT)) root = link, link = links[root];
+        if (root != c) links[c] = root;
+    }
+}
+
+// Rounds until no edge is left. Positions are those in `list`, or ids, where there is none; all may have been `offered` to `cells`
+// before. `chosen` is NONE for roots; where one joins another, both tell along which edge.
 template <typename K>
 __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, u64 *cells, u64 *next_cells,
-                              u32 *links, u32 *chosen, uint4 *room, u32 trees, u32 edges, bool sleeping, u32 &rounds) {
-    Stretch all = stretch(trees, team.size);
+                              u32 *links, u32 *chosen, uint4 *room, Stretch mine_of_trees, u32 &trees, u32 edges, bool sleeping,
+                              bool offered, u32 &rounds) {
     // One block does not wait for others, though these are still there.
     Team alone = team;
     alone.size = 1;
     bool solo = team.size == 1;
     u32 spared = NONE;
-    for (bool offered = list; ; offered = false) {
+    for (;; offered = false) {
         if (!offered) {
             u32 before = held.live;
             rename_held(held, links);
@@ -207,12 +216,7 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
         if (edges == 0 && sleeping) {
             // Cells of trees that were complete without the others may be old, and paths long.
             sleeping = false, held.live = held.asleep, edges = 0;
-            for (u32 c = all.from + threadIdx.x; c < all.to; c += HOLDERS) {
-                cells[c] = EMPTY;
-                u32 root = c, link = links[c];
-                while (!(link & ROOT)) root = link, link = links[root];
-                if (root != c) links[c] = root;
-            }
+            restart(cells, links, mine_of_trees);
             team.sync();
             spared = fresh(&team.state->giant);
             continue;

@@ -7,7 +7,7 @@
 
 // Notes how a list was written.
 __device__ void end_list(State &state, u32 m, u32 kept) {
-    if (threadIdx.x == 0) state.kept[blockIdx.x] = kept;
+    if (threadIdx.x == 0) state.kept[blockIdx.x] = kept, atomicAdd(&state.listed, kept);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         state.parts = gridDim.x;
         state.part_length = stretch_length(m, gridDim.x);
@@ -39,7 +39,7 @@ struct Strays {
 
     __device__ void load(const u32 *strays, u32 n) {
         u32 words = ((n - 1) >> shift) / WARP + 1;
-        for (u32 i = threadIdx.x; i < words; i += THREADS) bits[i] = strays[i];
+        for (u32 i = threadIdx.x; i < words; i += blockDim.x) bits[i] = strays[i];
         __syncthreads();
     }
 
@@ -52,16 +52,18 @@ struct Strays {
 
 // The list of the light edges that join two trees, or of the heavy ones. Few edges are; they wait in shared memory until there
 // are enough for all threads. Of heavy ones only the labels of strays are looked up.
-template <typename K> __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Strays *strays) {
-    Queue &queue = *(Queue *)shared_memory();
+template <u32 COUNT, typename K>
+__device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Strays *strays) {
+    constexpr u32 TILE = COUNT * EACH, WIDE_TILE = COUNT * RUN * RUNS;
+    Queue<COUNT> &queue = *(Queue<COUNT> *)shared_memory();
     // Heavy edges are so few that their keys can be read again.
-    K *queued_keys = (K *)(shared_memory() + QUEUE);
+    K *queued_keys = (K *)(shared_memory() + Queue<COUNT>::bytes());
     Threshold<K> threshold = Threshold<K>::read(*work.state);
     Stretch mine = stretch(graph.m, gridDim.x);
     const u32 *labels = work.maps;
     u32 kept = 0, waiting = 0;
     Run<K> keys[RUNS];
-    auto start = [&](u64 first, u32 i) { return first + (i * THREADS + threadIdx.x) * RUN; };
+    auto start = [&](u64 first, u32 i) { return first + (i * COUNT + threadIdx.x) * RUN; };
     auto load_keys = [&](u64 first) {
 #pragma unroll
         for (u32 i = 0; i < RUNS; i++) keys[i] = load_run(graph.keys, start(first, i), mine.to);
@@ -101,7 +103,7 @@ template <typename K> __device__ void list_some(const Graph<K> &graph, const Wor
         }
 #pragma unroll
         for (u32 i = 0; i < RUNS; i++) counts[i] = __popc(chosen[i]);
-        u32 count = place_runs(queue.tile, counts, places);
+        u32 count = place_runs<COUNT>(queue.tile, counts, places);
 #pragma unroll
         for (u32 i = 0; i < RUNS; i++)
 #pragma unroll
@@ -123,7 +125,7 @@ template <typename K> __device__ void list_some(const Graph<K> &graph, const Wor
             uint4 edges[EACH];
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
-                u32 at = done + i * THREADS + threadIdx.x;
+                u32 at = done + i * COUNT + threadIdx.x;
                 keep[i] = at < waiting;
                 if (!keep[i]) continue;
                 u32 e = queue.edges[at];
@@ -135,14 +137,14 @@ template <typename K> __device__ void list_some(const Graph<K> &graph, const Wor
                 if (keep[i]) edges[i].x = labels[edges[i].x] & NUMBER, edges[i].y = labels[edges[i].y] & NUMBER;
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) keep[i] = keep[i] && edges[i].x != edges[i].y;
-            u32 count = place(queue.tile, keep, places);
+            u32 count = place<COUNT>(queue.tile, keep, places);
             put(graph, work.list, work.cells, mine.from + kept, keep, places, edges);
             kept += count;
         }
         waiting -= done;
         if (done && waiting) {
             // What is left moves to the front: less than a tile, from behind one.
-            for (u32 at = threadIdx.x; at < waiting; at += THREADS) {
+            for (u32 at = threadIdx.x; at < waiting; at += COUNT) {
                 queue.edges[at] = queue.edges[done + at];
                 if (!strays) queued_keys[at] = queued_keys[done + at];
             }
@@ -200,6 +202,17 @@ __device__ __forceinline__ u32 find_part(const u32 *starts, u32 part, u32 parts,
     return part;
 }
 
+// A list in parts, one for each block of the team that wrote it; `starts` tells how they would follow one another.
+struct List {
+    const uint4 *edges;
+    const u32 *starts;
+    u32 parts, count;
+    u64 part_length;
+
+    // Where an edge of a part is.
+    __device__ __forceinline__ u32 position(u32 part, u32 at) const { return part * part_length + (at - starts[part]); }
+};
+
 // Renames the ends of the list's edges, drops those inside a tree, and offers the others to their trees. The list
 // consists of a part per block of the team that wrote it; `list_starts` tells how they would follow one another.
 template <typename K>
@@ -210,8 +223,7 @@ __device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, 
     Stretch mine = stretch(edges, team.size);
     Minima<K> minima = {graph, work.next_list, work.next_cells, trees, team.size > 1 && trees <= work.table && edges / DENSE > trees};
     u64 *cells = minima.begin();
-    u32 kept = 0;
-    u32 part = 0;
+    u32 kept = 0, part = 0, inside = NONE;
     for (u64 first = mine.from; first < mine.to; first += TILE) {
         // The part in which the tile begins: the last that starts at or before it.
         u64 last = min((u64)mine.to, first + TILE);
@@ -232,11 +244,15 @@ __device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, 
         for (u32 i = 0; i < EACH; i++)
             if (keep[i]) held[i].x = map[held[i].x], held[i].y = map[held[i].y];
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++) keep[i] = keep[i] && held[i].x != held[i].y;
+        for (u32 i = 0; i < EACH; i++) {
+            if (keep[i] && held[i].x == held[i].y) keep[i] = false, inside = held[i].x;
+        }
         u32 count = place(s.tile, keep, places);
         put(graph, work.next_list, cells, mine.from + kept, keep, places, held);
         kept += count;
     }
     minima.end();
     if (threadIdx.x == 0) state.kept[blockIdx.x] = kept;
+    // Where no block keeps any, this is the last tree that was completed.
+    if (kept == 0 && inside != NONE) state.giant = inside;
 }

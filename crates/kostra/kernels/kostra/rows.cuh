@@ -1,110 +1,156 @@
 // Round one: the smallest edge of every vertex, from its row or from the edges.
 #pragma once
 #include "kostra/cells.cuh"
+#include "kostra/threshold.cuh"
 
 template <typename K> struct Smallest {
     K key;
     u32 at;
     // Rows are in edge-id order, so the earlier of equal keys is the smaller edge.
-    __device__ void take(K other_key, u32 other_at) {
+    __device__ __forceinline__ void take(K other_key, u32 other_at) {
         if (other_key < key || (other_key == key && other_at < at)) key = other_key, at = other_at;
     }
-    __device__ void take_from_lanes() {
-        for (u32 step = WARP / 2; step; step /= 2) {
+    // The smallest of so many lanes beside one another.
+    template <u32 LANES> __device__ __forceinline__ void take_from_lanes() {
+#pragma unroll
+        for (u32 step = LANES / 2; step; step /= 2) {
             K other_key = __shfl_xor_sync(ALL, key, step);
             u32 other_at = __shfl_xor_sync(ALL, at, step);
             take(other_key, other_at);
         }
     }
 };
+template <typename K> constexpr Smallest<K> NOTHING = {(K)~(K)0, NONE};
+
+// Keys that a lane reads together, from a place that is a multiple of their number.
+template <typename K> struct alignas(16) Vector {
+    static constexpr u32 LENGTH = 16 / sizeof(K);
+    K keys[LENGTH];
+
+    // Where a lane's first begins.
+    __device__ static __forceinline__ u32 start(u32 from, u32 lane) { return (from / LENGTH + lane) * LENGTH; }
+
+    __device__ __forceinline__ void load(const Graph<K> &graph, u32 at) {
+        *(uint4 *)keys = __ldcs((const uint4 *)(graph.arc_keys + at));
+    }
+    // Offers those that are in the row `from..to`. A lane's come one after the other, so none but a smaller key matters.
+    __device__ __forceinline__ void offer(const Graph<K> &graph, u32 at, u32 from, u32 to, Smallest<K> &best) const {
+#pragma unroll
+        for (u32 i = 0; i < LENGTH; i++) {
+            K key = keys[i] ^ graph.flip;
+            if (at + i - from < to - from && key < best.key) best = {key, at + i};
+        }
+    }
+};
+
+// The smallest arc of a row where none is smaller than the largest key: the first.
+__device__ __forceinline__ u32 found(u32 at, u32 from) { return at == NONE ? from : at; }
 
 // The smallest arc of `from..to`, found by the warp's lanes together.
 template <typename K> __device__ Smallest<K> search_row(const Graph<K> &graph, u32 from, u32 to) {
-    Smallest<K> best = {(K)~(K)0, NONE};
-#pragma unroll 4
-    for (u32 at = from + threadIdx.x % WARP; at < to; at += WARP) best.take(graph.arc_keys[at] ^ graph.flip, at);
-    best.take_from_lanes();
-    return best;
+    constexpr u32 STEP = WARP * Vector<K>::LENGTH;
+    Smallest<K> best = NOTHING<K>;
+#pragma unroll 1
+    for (u32 at = Vector<K>::start(from, threadIdx.x % WARP); at < to; at += AHEAD * STEP) {
+        Vector<K> vectors[AHEAD];
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++)
+            if (at + i * STEP < to) vectors[i].load(graph, at + i * STEP);
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++) vectors[i].offer(graph, at + i * STEP, from, to, best);
+    }
+    best.template take_from_lanes<WARP>();
+    return {best.key, found(best.at, from)};
+}
+
+// The smallest arcs of those of a warp's rows that are not short, of which a lane has one, `from..to`: each by a group of lanes.
+template <typename K> __device__ u32 search_by_groups(const Graph<K> &graph, u32 from, u32 to, bool is_short) {
+    constexpr u32 GROUPS = WARP / GROUP, STEP = GROUP * Vector<K>::LENGTH;
+    __shared__ u32 all_owners[WARPS][WARP], all_found[WARPS][WARP];
+    u32 lane = threadIdx.x % WARP, *owners = all_owners[threadIdx.x / WARP], *found_at = all_found[threadIdx.x / WARP];
+    u32 rows = __ballot_sync(ALL, !is_short), count = __popc(rows);
+    if (!is_short) owners[__popc(rows & lanes_before())] = lane;
+    __syncwarp();
+#pragma unroll 1
+    for (u32 number = lane / GROUP; number - lane / GROUP < count; number += GROUPS) {
+        u32 owner = owners[min(number, count - 1)];
+        u32 row = __shfl_sync(ALL, from, owner), end = __shfl_sync(ALL, to, owner);
+        if (number >= count) end = row;
+        Smallest<K> best = NOTHING<K>;
+#pragma unroll 1
+        for (u32 at = Vector<K>::start(row, lane % GROUP); at < end; at += STEP) {
+            Vector<K> vector;
+            vector.load(graph, at);
+            vector.offer(graph, at, row, end, best);
+        }
+        best.template take_from_lanes<GROUP>();
+        if (lane % GROUP == 0 && row < end) found_at[owner] = found(best.at, row);
+    }
+    __syncwarp();
+    return is_short ? NONE : found_at[lane];
+}
+
+// Cuts the rows of some lanes into pieces, for other warps.
+template <typename K> __device__ void cut_rows(const Work<K> &work, u32 v, u32 from, u32 to, bool is_hub) {
+    Counters &counters = work.state->counters[work.turn];
+    u32 hubs = __ballot_sync(ALL, is_hub), lane = threadIdx.x % WARP;
+    if (!hubs) return;
+    u32 count = is_hub ? (to - from - 1) / PIECE + 1 : 0, end = warp_scan(count), pieces = 0, hub = 0;
+    if (lane == WARP - 1) pieces = atomicAdd(&counters.pieces, end), hub = atomicAdd(&counters.hubs, __popc(hubs));
+    u32 first = __shfl_sync(ALL, pieces, WARP - 1) + end - count;
+    hub = __shfl_sync(ALL, hub, WARP - 1) + __popc(hubs & lanes_before());
+    if (is_hub) work.hubs[hub] = make_uint2(v, first);
+    for (; hubs; hubs &= hubs - 1) {
+        u32 owner = __ffs(hubs) - 1;
+        u32 row = __shfl_sync(ALL, from, owner), row_end = __shfl_sync(ALL, to, owner);
+        u32 pieces = __shfl_sync(ALL, count, owner), at = __shfl_sync(ALL, first, owner);
+        for (u32 i = lane; i < pieces; i += WARP) {
+            u32 begin = row + i * PIECE;
+            work.pieces[at + i] = {begin, row_end - begin > PIECE ? begin + PIECE : row_end, NONE, 0};
+        }
+    }
 }
 
 // Each vertex's smallest arc: the neighbour in `links`, the edge in `chosen`; itself and NONE where there is none.
 //
-// A warp takes 32 rows, which lie one behind the other, reads them into shared memory and searches them there: short ones by
-// a thread each, longer ones together. Where rows are short throughout, each thread reads its own at once.
-template <typename K> __device__ void find_smallest(const Graph<K> &graph, const Work<K> &work, bool staged) {
-    State &state = *work.state;
+// A warp takes 32 rows, which lie one behind the other. Each is searched by a thread, or where rows are longer on the whole by a
+// group of lanes, unless it is short. Those of hubs are cut into pieces. The first block meanwhile tells which edges are light.
+template <bool BY_GROUPS, typename K> __device__ void find_smallest(const Graph<K> &graph, const Work<K> &work) {
+    constexpr u32 MOST = BY_GROUPS ? LONG_ROW : SHORT_ROW;
+    if (blockIdx.x == 0) return Threshold<K>::choose_for(graph, work);
     u32 lane = threadIdx.x % WARP;
-    u32 warps = gridDim.x * WARPS;
-    K *stage = (K *)shared_memory() + threadIdx.x / WARP * STAGE;
-    for (u64 first = (u64)(blockIdx.x * WARPS + threadIdx.x / WARP) * WARP; first < graph.n; first += (u64)warps * WARP) {
+    u64 step = (u64)(gridDim.x - 1) * THREADS;
+    for (u64 first = (u64)(blockIdx.x - 1) * THREADS + threadIdx.x - lane; first < graph.n; first += step) {
         u32 v = first + lane;
         bool inside = first + lane < graph.n;
         u32 from = inside ? graph.rows[v] : 0, to = inside ? graph.rows[v + 1] : 0;
-        Smallest<K> best = {(K)~(K)0, NONE};
-        u32 hubs = __ballot_sync(ALL, to - from > HUB);
-        u32 rest = __ballot_sync(ALL, inside && to - from <= HUB);
-        u32 longs = __ballot_sync(ALL, to - from > SHORT_ROW && to - from <= HUB);
-        if (!staged) {
-            if (to - from <= SHORT_ROW)
-#pragma unroll 4
-                for (u32 at = from; at < to; at++) best.take(graph.arc_keys[at] ^ graph.flip, at);
-            for (; longs; longs &= longs - 1) {
-                u32 owner = __ffs(longs) - 1;
-                Smallest<K> found = search_row(graph, __shfl_sync(ALL, from, owner), __shfl_sync(ALL, to, owner));
-                if (lane == owner) best = found;
+        bool is_hub = to - from > MOST;
+        cut_rows(work, v, from, to, is_hub);
+        if (is_hub) to = from;
+        bool is_short = !BY_GROUPS || to - from <= OWN_ROW;
+        u32 best = BY_GROUPS ? search_by_groups(graph, from, to, is_short) : NONE;
+        if (is_short) {
+            Smallest<K> found = NOTHING<K>;
+#pragma unroll 1
+            for (u32 first = from; first < to; first += EACH) {
+                K keys[EACH];
+#pragma unroll
+                for (u32 i = 0; i < EACH; i++) keys[i] = first + i < to ? graph.arc_keys[first + i] : 0;
+#pragma unroll
+                for (u32 i = 0; i < EACH; i++)
+                    if (first + i < to) found.take(keys[i] ^ graph.flip, first + i);
             }
-            rest = 0;
-        }
-        while (rest) {
-            // Rows `begin..end` lie one behind the other, without a hub among them.
-            u32 begin = __ffs(rest) - 1, beyond = ~(rest >> begin);
-            u32 end = beyond ? min(begin + __ffs(beyond) - 1, WARP) : WARP;
-            rest &= end < WARP ? ALL << end : 0;
-            u32 start = __shfl_sync(ALL, from, begin), stop = __shfl_sync(ALL, to, end - 1);
-            for (u32 part = start; part < stop; part += STAGE) {
-                u32 count = min(stop - part, STAGE);
-#pragma unroll 8
-                for (u32 i = lane; i < count; i += WARP) stage[i] = graph.arc_keys[part + i] ^ graph.flip;
-                __syncwarp();
-                u32 here = max(from, part), last = min(to, part + count);
-                bool is_here = lane >= begin && lane < end && here < last;
-                if (is_here && to - from <= SHORT_ROW)
-                    for (u32 at = here; at < last; at++) best.take(stage[at - part], at);
-                u32 together = __ballot_sync(ALL, is_here && to - from > SHORT_ROW);
-                for (; together; together &= together - 1) {
-                    u32 owner = __ffs(together) - 1;
-                    u32 row = __shfl_sync(ALL, here, owner), row_end = __shfl_sync(ALL, last, owner);
-                    Smallest<K> found = {(K)~(K)0, NONE};
-                    for (u32 at = row + lane; at < row_end; at += WARP) found.take(stage[at - part], at);
-                    found.take_from_lanes();
-                    if (lane == owner) best.take(found.key, found.at);
-                }
-                __syncwarp();
-            }
-        }
-        for (; hubs; hubs &= hubs - 1) {
-            u32 owner = __ffs(hubs) - 1;
-            u32 row = __shfl_sync(ALL, from, owner), end = __shfl_sync(ALL, to, owner);
-            u32 count = (end - row - 1) / HUB + 1, piece = 0;
-            if (lane == 0) {
-                piece = atomicAdd(&state.pieces, count);
-                work.hubs[atomicAdd(&state.hubs, 1)] = make_uint2(first + owner, piece);
-            }
-            piece = __shfl_sync(ALL, piece, 0);
-            for (u32 i = lane; i < count; i += WARP) {
-                u32 begin = row + i * HUB;
-                work.pieces[piece + i] = {begin, end - begin > HUB ? begin + HUB : end, NONE, 0};
-            }
+            best = found.at;
         }
         if (inside) {
-            work.links[v] = best.at == NONE ? v : graph.neighbours[best.at];
-            work.chosen[v] = best.at == NONE ? NONE : graph.edges[best.at];
+            work.links[v] = best == NONE ? v : graph.neighbours[best];
+            work.chosen[v] = best == NONE ? NONE : graph.edges[best];
         }
     }
 }
 
 template <typename K> __device__ void search_hubs(const Graph<K> &graph, const Work<K> &work) {
-    u32 pieces = work.state->pieces;
+    u32 pieces = work.state->counters[work.turn].pieces;
     for (u32 i = blockIdx.x * WARPS + threadIdx.x / WARP; i < pieces; i += gridDim.x * WARPS) {
         Piece<K> &piece = work.pieces[i];
         Smallest<K> best = search_row(graph, piece.from, piece.to);
@@ -113,23 +159,24 @@ template <typename K> __device__ void search_hubs(const Graph<K> &graph, const W
 }
 
 template <typename K> __device__ void merge_pieces(const Graph<K> &graph, const Work<K> &work) {
-    u32 hubs = work.state->hubs;
-    for (u32 i = blockIdx.x * WARPS + threadIdx.x / WARP; i < hubs; i += gridDim.x * WARPS) {
-        uint2 hub = work.hubs[i];
-        u32 count = (graph.rows[hub.x + 1] - graph.rows[hub.x] - 1) / HUB + 1;
-        Smallest<K> best = {(K)~(K)0, NONE};
-        for (u32 at = threadIdx.x % WARP; at < count; at += WARP) {
-            const Piece<K> &piece = work.pieces[hub.y + at];
-            best.take(piece.key, piece.best);
-        }
-        best.take_from_lanes();
-        if (threadIdx.x % WARP == 0) work.links[hub.x] = graph.neighbours[best.at], work.chosen[hub.x] = graph.edges[best.at];
+    u32 hubs = work.state->counters[work.turn].hubs;
+    u32 lane = threadIdx.x % GROUP, step = gridDim.x * THREADS / GROUP;
+    for (u32 first = (blockIdx.x * THREADS + threadIdx.x) / WARP * WARP / GROUP; first < hubs; first += step) {
+        u32 i = first + threadIdx.x % WARP / GROUP;
+        uint2 hub = work.hubs[min(i, hubs - 1)];
+        u32 count = (graph.rows[hub.x + 1] - graph.rows[hub.x] - 1) / PIECE + 1;
+        Smallest<K> best = NOTHING<K>;
+        for (u32 at = hub.y + lane; at < hub.y + count; at += GROUP) best.take(work.pieces[at].key, work.pieces[at].best);
+        best.template take_from_lanes<GROUP>();
+        if (i < hubs && lane == 0) work.links[hub.x] = graph.neighbours[best.at], work.chosen[hub.x] = graph.edges[best.at];
     }
 }
 
 // The same from cells that hold the id of each vertex's smallest edge.
 template <typename K> __device__ void look_up(const Graph<K> &graph, const Work<K> &work) {
-    for (u64 v = (u64)blockIdx.x * THREADS + threadIdx.x; v < graph.n; v += (u64)gridDim.x * THREADS) {
+    if (blockIdx.x == 0) return Threshold<K>::choose_for(graph, work);
+    u64 step = (u64)(gridDim.x - 1) * THREADS;
+    for (u64 v = (u64)(blockIdx.x - 1) * THREADS + threadIdx.x; v < graph.n; v += step) {
         u64 cell = work.cells[v];
         u32 e = low(cell);
         work.links[v] = cell == EMPTY ? (u32)v : graph.src[e] ^ graph.dst[e] ^ (u32)v;

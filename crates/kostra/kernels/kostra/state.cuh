@@ -9,17 +9,26 @@
 
 constexpr u32 THREADS = 512;
 constexpr u32 WARPS = THREADS / WARP;
+// Threads of a block that has a multiprocessor for itself, where blocks share what is in their memory.
+constexpr u32 WIDE = 1024;
 // Edges or trees that a thread looks at in one go: several loads in flight.
 constexpr u32 EACH = 4;
 constexpr u32 TILE = THREADS * EACH;
-constexpr u32 SAMPLES = 512;
-// Rows up to this length are searched by one thread, up to HUB by a warp; longer ones are cut into pieces of that length.
-constexpr u32 SHORT_ROW = 32;
-constexpr u32 HUB = 2048;
-// Arcs that a warp reads at a time.
-constexpr u32 STAGE = 512;
-// So many steps of a path are walked before the rest is left to another pass over all trees.
+// Edges that a thread looks at to tell which are light.
+constexpr u32 SAMPLES = 4;
+// Rows up to this length are searched by one thread, or where rows are longer on the whole by a group of lanes. Longer ones are cut
+// into pieces, which are searched by a warp each.
+constexpr u32 SHORT_ROW = 64;
+constexpr u32 LONG_ROW = 256;
+constexpr u32 PIECE = 2048;
+// Up to this length, rows are searched by one thread even then.
+constexpr u32 OWN_ROW = 8;
+// Lanes of a group, and vectors of a piece that a warp's lanes read at a time.
+constexpr u32 GROUP = 8;
+constexpr u32 AHEAD = 4;
+// So many steps of a path are walked before the rest is left to another pass over all trees; and before it is shortened for others.
 constexpr u32 WALK = 64;
+constexpr u32 SHORT_WALK = 8;
 // Most blocks of a launch, and most rounds; each halves the trees at least.
 constexpr u32 BLOCKS = 1024;
 constexpr u32 ROUNDS = 96;
@@ -32,11 +41,13 @@ constexpr u32 SHARE = 2048;
 // Edges that a thread reads together, one behind the other, and how often it does so before it chooses some.
 constexpr u32 RUN = 4;
 constexpr u32 RUNS = 8 / sizeof(KEY);
-constexpr u32 WIDE_TILE = THREADS * RUN * RUNS;
 // Edges that a thread holds at most, in blocks of more threads; edges that one of these blocks can hold.
 constexpr u32 HOLD = 4;
 constexpr u32 HOLDERS = 1024;
 constexpr u32 SOLO = HOLD * HOLDERS;
+// Lists that are so many times as long as what the threads can hold are sifted once there are so many times fewer trees.
+constexpr u32 SIFT_EDGES = 2;
+constexpr u32 SIFT_TREES = 2;
 // When more edges than this offer themselves at once, and several to a tree, a few go first.
 constexpr u32 CROWD = 8192;
 
@@ -51,17 +62,25 @@ struct Round {
     u32 trees, edges;
 };
 
-struct State {
+// What begins with zeros.
+struct Counters {
     // Of each cooperative launch: blocks that have arrived, and in the upper half what they have brought; and how that stood at
     // the last barrier that all have reached.
     u64 arrived[LAUNCHES], reached[LAUNCHES];
     u32 pieces, hubs;
+};
+
+struct State {
+    // Solves take turns with them, and each clears those of the next.
+    Counters counters[2];
     // Trees to begin with, and those complete so far.
     u32 trees, done;
     // Rounds, maps, and entries of `chosen`, so far; and how often lists and cells have changed places with the next.
     u32 rounds, levels, slots, swaps;
     // Edges that were handed to the first block.
     u32 handed;
+    // Edges on the list as it was built.
+    u32 listed;
     // The giant, as a tree of the last round on light edges; a vertex in it; and how many groups of vertices have strays.
     u32 giant, member, strays;
     // The blocks that wrote the list, and the room of each.
@@ -96,7 +115,7 @@ template <typename K> struct Work {
     // For every vertex and then for all trees, as often as they are numbered: the next number.
     u32 *maps;
     uint4 *list, *next_list;
-    // The edge that a tree joined another along, round after round; NONE for roots.
+    // The edge that a tree joined another along, round after round, or NONE; for some roots, that along which another joined them.
     u32 *chosen;
     Piece<K> *pieces;
     // The hubs, each with its first piece.
@@ -105,6 +124,8 @@ template <typename K> struct Work {
     // that light edges complete is called.
     u32 *strays;
     u32 stray_shift;
+    // Which counters are this solve's.
+    u32 turn;
 };
 
 struct Shared {
@@ -113,9 +134,10 @@ struct Shared {
     u32 starts[BLOCKS + 1], done_starts[BLOCKS + 1], list_starts[BLOCKS + 1];
 };
 
-// Edges that were chosen and wait until a whole tile of them can be worked on.
-struct Queue {
-    u32 tile[EACH * WARPS + 1];
-    u32 edges[TILE + WIDE_TILE];
+// Edges that were chosen and wait until all of so many threads have some to work on.
+template <u32 COUNT> struct Queue {
+    u32 tile[EACH * COUNT / WARP + 1];
+    u32 edges[COUNT * (EACH + RUN * RUNS)];
+
+    static constexpr u32 bytes() { return (sizeof(Queue) + 15) / 16 * 16; }
 };
-constexpr u32 QUEUE = (sizeof(Queue) + 15) / 16 * 16;

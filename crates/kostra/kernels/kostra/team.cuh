@@ -32,10 +32,14 @@ __device__ __forceinline__ u64 read_in_order(const u64 *at) {
 struct Team {
     State *state;
     // Which of the solve's cooperative launches this is.
-    u32 launch;
+    u32 turn, launch;
     u32 size;
     // Arrivals at barriers so far, and what was brought there.
     u32 target, brought;
+
+    template <typename K>
+    __device__ Team(const Work<K> &work, u32 launch)
+        : state(work.state), turn(work.turn), launch(launch), size(gridDim.x), target(0), brought(0) {}
 
     // Waits until all have come. Adds up what the blocks bring, each one number that its threads agree on.
     __device__ u32 sync(u32 mine = 0) {
@@ -44,7 +48,8 @@ struct Team {
         if (size == 1) return mine;
         target += size;
         if (threadIdx.x == 0) {
-            u64 *reached = &state->reached[launch], arrived = add_in_order(&state->arrived[launch], pack(mine, 1));
+            Counters &counters = state->counters[turn];
+            u64 *reached = &counters.reached[launch], arrived = add_in_order(&counters.arrived[launch], pack(mine, 1));
             if (low(arrived) == target) {
                 write_in_order(reached, arrived);
             } else {
@@ -118,6 +123,7 @@ template <u32 COUNT> __device__ __forceinline__ u32 scan_tile(u32 *counts) {
 
 // For each of a tile's things that is kept, how many are kept before it; thing `i` of all threads comes before thing
 // `i + 1` of any. Returns how many are kept. With `also`, the same for a second choice, in the upper 16 bits.
+template <u32 COUNT = THREADS>
 __device__ __forceinline__ u32 place(u32 *counts, const bool (&keep)[EACH], u32 (&places)[EACH],
                                      const bool *also = nullptr) {
     u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -125,11 +131,11 @@ __device__ __forceinline__ u32 place(u32 *counts, const bool (&keep)[EACH], u32 
     for (u32 i = 0; i < EACH; i++) {
         u32 ballot = __ballot_sync(ALL, keep[i]), other = also ? __ballot_sync(ALL, also[i]) : 0;
         places[i] = __popc(ballot & lanes_before()) | __popc(other & lanes_before()) << 16;
-        if (lane == 0) counts[i * WARPS + warp] = __popc(ballot) | __popc(other) << 16;
+        if (lane == 0) counts[i * (COUNT / WARP) + warp] = __popc(ballot) | __popc(other) << 16;
     }
-    u32 total = scan_tile<EACH * WARPS>(counts);
+    u32 total = scan_tile<EACH * COUNT / WARP>(counts);
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) places[i] += counts[i * WARPS + warp];
+    for (u32 i = 0; i < EACH; i++) places[i] += counts[i * (COUNT / WARP) + warp];
     __syncthreads();
     return total;
 }
@@ -146,17 +152,18 @@ __device__ __forceinline__ u32 place_one(u32 *counts, bool keep, u32 &place) {
 }
 
 // The same for runs of things, of each of which a thread keeps so many.
+template <u32 COUNT = THREADS>
 __device__ __forceinline__ u32 place_runs(u32 *counts, const u32 (&kept)[RUNS], u32 (&places)[RUNS]) {
     u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll
     for (u32 i = 0; i < RUNS; i++) {
         u32 end = warp_scan(kept[i]);
         places[i] = end - kept[i];
-        if (lane == WARP - 1) counts[i * WARPS + warp] = end;
+        if (lane == WARP - 1) counts[i * (COUNT / WARP) + warp] = end;
     }
-    u32 total = scan_tile<RUNS * WARPS>(counts);
+    u32 total = scan_tile<RUNS * COUNT / WARP>(counts);
 #pragma unroll
-    for (u32 i = 0; i < RUNS; i++) places[i] += counts[i * WARPS + warp];
+    for (u32 i = 0; i < RUNS; i++) places[i] += counts[i * (COUNT / WARP) + warp];
     __syncthreads();
     return total;
 }

@@ -39,22 +39,25 @@ impl Module {
         }
     }
 
-    /// The kernels that are compiled together with that of a name, as a solve that needs it needs them all. The driver takes 10
-    /// to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of graphs need.
+    /// The kernels that are compiled together with that of a name, as a solve that needs it first needs them all. The driver takes
+    /// 10 to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of graphs need.
     fn group(self, name: &str) -> Vec<&str> {
-        const KOSTRA: [&[&str]; 5] = [
-            &["sample", "held_rounds"],
-            &["search_rows", "join_vertices", "build_all", "rounds"],
-            &["build_light", "build_heavy", "label"],
-            &["search_pieces", "join_pieces"],
-            &["offer_edges", "look_up_edges"],
-        ];
-        match self {
-            Module::Graph => kernels_in(self.ptx()).collect(),
-            Module::KostraU32 | Module::KostraU64 => match KOSTRA.iter().find(|group| group.contains(&name)) {
+        const ROUNDS: [&str; 4] = ["join_vertices", "build_all", "rounds", "held_rounds"];
+        const FILTER: [&str; 3] = ["build_light", "build_heavy", "label"];
+        const PIECES: [&str; 2] = ["search_pieces", "join_pieces"];
+        const OFFERS: [&str; 2] = ["offer_edges", "look_up_edges"];
+        let of_kostra = || match name {
+            // Graphs of that many edges are filtered.
+            "search_groups" => [&[name], &ROUNDS[..], &FILTER].concat(),
+            "search_rows" => [&[name], &ROUNDS[..]].concat(),
+            _ => match [&ROUNDS[..], &FILTER, &PIECES, &OFFERS].into_iter().find(|group| group.contains(&name)) {
                 Some(group) => group.to_vec(),
                 None => vec![name],
             },
+        };
+        match self {
+            Module::Graph => kernels_in(self.ptx()).collect(),
+            Module::KostraU32 | Module::KostraU64 => of_kostra(),
             _ => vec![name],
         }
     }
@@ -68,21 +71,37 @@ fn kernels_in(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.lines().filter_map(|line| line.strip_prefix(KERNEL)?.strip_suffix('('))
 }
 
-/// PTX without all kernels but those of some names.
+/// What declares a function that kernels call.
+const FUNCTION: &str = ".func ";
+
+/// PTX without all kernels but those of some names, and without functions that none of these calls: the driver would compile them.
 fn only(ptx: &str, names: &[&str]) -> String {
-    let (mut text, mut is_left_out) = (String::with_capacity(ptx.len() / 2), false);
+    // Kernels and functions with their names, and what is between them without. Functions come before those that call them.
+    let mut parts: Vec<(Option<&str>, Vec<&str>)> = vec![(None, Vec::new())];
+    let mut is_inside = false;
     for line in ptx.lines() {
-        if let Some(declared) = line.strip_prefix(KERNEL) {
-            is_left_out = declared.strip_suffix('(').is_none_or(|name| !names.contains(&name));
+        let declared = line.strip_prefix(KERNEL).or(line.strip_prefix(FUNCTION));
+        if let Some(name) = declared.and_then(|rest| rest.strip_suffix('(')?.rsplit(' ').next()) {
+            parts.push((Some(name), Vec::new()));
+            is_inside = true;
+        } else if !is_inside && parts.last().is_some_and(|(name, _)| name.is_some()) {
+            parts.push((None, Vec::new()));
         }
-        // The name alone declares it as well.
-        if !is_left_out && !line.contains("// .globl") {
-            text.push_str(line);
-            text.push('\n');
+        if let Some((_, lines)) = parts.last_mut() {
+            lines.push(line);
         }
-        is_left_out &= line != "}";
+        is_inside &= line != "}";
     }
-    text
+    let mut kept: Vec<&str> = Vec::new();
+    for (name, lines) in parts.into_iter().rev() {
+        let is_called = |name: &str| kept.iter().any(|line| line.contains(name));
+        if name.is_none_or(|name| names.contains(&name) || (lines[0].starts_with(FUNCTION) && is_called(name))) {
+            // A name alone, in a comment, declares a kernel as well.
+            kept.extend(lines.into_iter().rev().filter(|line| !line.contains("// .globl")));
+        }
+    }
+    kept.reverse();
+    kept.join("\n") + "\n"
 }
 
 /// Threads of a block in the kernels that work through an array.
@@ -268,7 +287,8 @@ impl Gpu {
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.clone());
         }
-        let group = module.group(name);
+        let mut group = module.group(name);
+        group.retain(|other| !kernels.contains_key(*other));
         let code = self.context.load_module(Ptx::from_src(only(module.ptx(), &group)))?;
         for other in group {
             kernels.insert(other.into(), code.load_function(other)?);
@@ -294,8 +314,7 @@ impl Gpu {
         wanted: usize,
     ) -> Result<LaunchConfig> {
         let kernel = self.kernel(module, kernel)?;
-        kernel
-            .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)?;
+        self.allow_shared(&kernel, shared)?;
         let fitting =
             kernel.occupancy_max_active_blocks_per_multiprocessor(threads, shared, None)? * self.multiprocessors;
         let blocks = (wanted as u64).clamp(1, u64::from(fitting.clamp(1, MOST_BLOCKS)));
@@ -304,6 +323,16 @@ impl Gpu {
             block_dim: (threads, 1, 1),
             shared_mem_bytes: shared as u32,
         })
+    }
+
+    /// Lets a kernel be launched with so many bytes of shared memory. What others were allowed before stays allowed.
+    fn allow_shared(&self, kernel: &CudaFunction, bytes: usize) -> Result<()> {
+        use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST_SHARED;
+        let _one_at_a_time = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if kernel.get_attribute(MOST_SHARED)? < bytes as i32 {
+            kernel.set_attribute(MOST_SHARED, bytes as i32)?;
+        }
+        Ok(())
     }
 
     /// Enough blocks to work through an array of that length.
@@ -381,9 +410,10 @@ mod tests {
         let papers = [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma];
         for module in [Module::Graph, Module::KostraU32, Module::KostraU64].into_iter().chain(papers) {
             let ptx = module.ptx();
-            // Kernels and limits of their threads are declared as well.
+            // Kernels and limits of their threads are declared as well, and functions that some call.
             let declared = |text: &str| {
-                let is_kernels = |line: &&str| ![KERNEL, ".max", ".min"].iter().any(|start| line.starts_with(start));
+                let own = [KERNEL, FUNCTION, ".max", ".min"];
+                let is_kernels = |line: &&str| !own.iter().any(|start| line.starts_with(start));
                 text.lines().filter(|line| line.starts_with('.')).filter(is_kernels).count()
             };
             assert!(kernels_in(ptx).count() > 1);
@@ -396,6 +426,12 @@ mod tests {
                 group.sort_unstable();
                 assert_eq!(left, group, "{name}");
                 assert_eq!(declared(&text), declared(ptx), "{name}");
+                for function in ptx.lines().filter_map(|line| line.strip_prefix(FUNCTION)?.strip_suffix('(')) {
+                    let function = function.rsplit(' ').next().unwrap();
+                    let count = |what: &str| text.matches(what).count();
+                    let (calls, is_there) = (count(&format!("\t{function}, ")), count(&format!("{function}(")));
+                    assert_eq!(is_there, usize::from(calls > 0), "{function} in {name}");
+                }
                 let braces = |brace| text.matches(brace).count();
                 assert_eq!(braces('{'), braces('}'), "{name}");
             }

@@ -187,7 +187,7 @@ impl Pipe {
         // What was sent last may still be on its way.
         stream.synchronize()?;
         let Room { bytes, copied } = self.make_room()?;
-        let mut buffers: Vec<&mut [u8]> = bytes.as_mut_slice()?.chunks_mut(TOGETHER * PIECE).collect();
+        let mut buffers: Vec<&mut [u8]> = bytes.as_mut_slice()?.chunks_exact_mut(TOGETHER * PIECE).collect();
         let count = buffers.len();
         let mut parts: Vec<&mut [u8]> = bytemuck::cast_slice_mut(items).chunks_mut(TOGETHER * PIECE).collect();
         // One part is on its way while the one before it is copied out.

@@ -21,8 +21,11 @@ use crate::par::split;
 use crate::run::{Algorithm, Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 
-/// Arcs that rows can point to: their places are 32-bit.
-const ARCS: usize = u32::MAX as usize;
+/// Arcs that rows can point to: their places are 32-bit, and those that a warp reads ahead.
+const ARCS: usize = u32::MAX as usize - (1 << 16);
+
+/// Keys that are read together at most: so many behind the last may be read, too.
+const TOGETHER: usize = 4;
 
 /// Blocks that collect edge ids; each has a thread for every block before it.
 const COLLECTORS: u32 = 512;
@@ -75,7 +78,7 @@ impl<K: DeviceKey> Rows<K> {
             rows: gpu.room(offsets.len())?,
             neighbours: gpu.room(arcs)?,
             edges: gpu.room(arcs)?,
-            keys: gpu.room(arcs)?,
+            keys: gpu.room(arcs + TOGETHER)?,
             longest: offsets.windows(2).map(|row| (row[1] - row[0]) as usize).max().unwrap_or(0),
             arcs,
         };
@@ -88,8 +91,8 @@ impl<K: DeviceKey> Rows<K> {
             ];
             pipe.send(&[loads], |_| Ok(()))
         })?;
-        let (count, gather_keys) = (arcs as u64, format!("gather_keys_{}", K::SUFFIX));
-        launch!(gpu, Module::Graph, &gather_keys, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count);
+        let (count, all, gather_keys) = (arcs as u64, (arcs + TOGETHER) as u64, format!("gather_keys_{}", K::SUFFIX));
+        launch!(gpu, Module::Graph, &gather_keys, gpu.over(arcs), &edges.keys, &rows.edges, &rows.keys, &count, &all);
         Ok(Some(rows))
     }
 }

@@ -4,10 +4,11 @@
 //! every vertex chooses its smallest edge: from its row, or while the edges arrive from the host
 //! join along the chosen edges; number the trees
 //! list the light edges that join two trees; each offers itself to both
-//! until the GPU's threads can hold the list in their registers:
+//! until the GPU's threads can hold the list in their registers, or many of its edges for every tree:
 //!     join along the chosen edges; number the trees
 //!     rename the list's ends, drop edges inside a tree; the others offer themselves
-//! until no edge is left that joins two trees:
+//! hold the list, or if it is too long its smallest edges first, then those of the rest that still join two trees;
+//! until no edge is left that does:
 //!     join along the chosen edges
 //!     edges look up their ends' trees and offer themselves
 //! the same with the heavy edges, of which few are left
@@ -18,32 +19,34 @@
 //!
 //! What makes it fast, roughly in the order of what it is worth:
 //!
-//! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees.
+//! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees. Short rows are
+//!    read by a thread each, longer ones by groups of lanes, and hubs' in pieces. One block meanwhile chooses the threshold.
 //! 2. A threshold, taken from a sample, keeps all but about as many edges as vertices out of the rounds.
 //! 3. A round reads the list once: renaming, dropping and the next offers are one pass. Held edges are not even written: each
 //!    sees for itself whether a tree chose it, so that nothing is numbered or moved between two barriers.
-//! 4. The host launches two to thirteen kernels and looks at no counter in between. All rounds on a list are one cooperative
+//! 4. The host launches one to thirteen kernels and looks at no counter in between. All rounds on a list are one cooperative
 //!    launch, in which the blocks wait for one another on the GPU; a launch and a look from the host would take several
 //!    times that. As edges get fewer, blocks that have nothing to do leave, down to one.
 //! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
 //!    order, so `key << 32 | position` in one atomic minimum settles ties as the order demands.
 //! 6. Where trees are few and edges many, each block finds the minima in its shared memory first. Light edges, where they are
 //!    few, wait there until there are enough for all threads.
-//! 7. Light edges mostly leave one giant tree. A block that lists heavy ones has in its shared memory which groups of vertices
+//! 7. A list that is long for its trees is not renamed round by round, but sifted: its smallest edges make most trees one, and
+//!    then most of the others lie inside a tree. It is read twice and never written.
+//! 8. Light edges mostly leave one giant tree. A block that lists heavy ones has in its shared memory which groups of vertices
 //!    have strays, that are not in it, and looks up labels of those only.
 //!
 //! 64-bit keys are shortened to 32 bits in cells and compared in full only where these are equal. Cost: `O(m log n)` work at
-//! worst, with filtering near `O(m + n log n)`; beside the edges it takes 32 bytes per edge and 36 per vertex.
+//! worst, with filtering near `O(m + n log n)`; beside the edges it takes 33 bytes per edge and 36 per vertex.
 
 mod scratch;
 
 use std::mem::offset_of;
 
 use bytemuck::Zeroable;
-use cudarc::driver::LaunchConfig;
 
 pub(super) use self::scratch::Scratch;
-use self::scratch::{Filter, HUB, Rounds, Shapes, State, WorkArgument};
+use self::scratch::{Filter, Rounds, Search, Shapes, State, WorkArgument};
 use super::edges::{Edges, room_to_unpack};
 use super::gpu::{Gpu, launch, launch_together};
 use super::parts::{self, Need, memory_limit};
@@ -55,9 +58,6 @@ use crate::graph::Graph;
 use crate::run::{Run, Stats};
 use crate::weight::{AnyKeys, Keys};
 
-/// Arcs per vertex from which rows are read by warps together rather than by a thread each.
-const STAGED_FROM: usize = 10;
-
 /// Vertices that the kernels can number.
 const MOST_VERTICES: usize = 1 << 31;
 
@@ -65,35 +65,32 @@ const MOST_VERTICES: usize = 1 << 31;
 mod task {
     pub(super) const LABEL: u32 = 0;
     pub(super) const FINISH: u32 = 1;
-    pub(super) const WHOLE: u32 = 2;
 }
 
 /// Solves a graph that is on the GPU.
 pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) -> Result<Solved> {
     let Solver { edges, rows, scratch, .. } = solver;
     let hold = run.option("hold")?;
-    let scratch = match scratch {
-        Some(scratch) if scratch.shapes.hold == hold => scratch,
-        _ => {
-            // What there was goes first.
-            *scratch = None;
-            scratch.insert(Scratch::new(gpu, edges.n, edges.m, rows.is_some(), hold)?)
-        }
+    // Left where it was only when all went well, as the next solve takes its counters to be cleared.
+    let mut work = match scratch.take().filter(|scratch| scratch.shapes.hold == hold) {
+        Some(scratch) => scratch,
+        None => Scratch::new(gpu, edges.n, edges.m, rows.is_some(), hold)?,
     };
+    work.take_turn();
     let graph = GraphArgument::new(gpu, edges, rows.as_ref(), run);
-    let chooses = scratch.chooses();
-    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &graph, &scratch.work, &chooses);
-    match (&scratch.shapes.rounds, rows) {
+    match (&work.shapes.rounds, rows) {
         (None, _) => (),
-        (Some(Rounds { rows: Some(shape), .. }), Some(rows)) => search_rows(gpu, &graph, scratch, *shape, rows)?,
+        (Some(Rounds { rows: Some(search), .. }), Some(rows)) => search_rows(gpu, &graph, &work, search, rows)?,
         _ => {
-            clear_cells(gpu, scratch, edges.n)?;
-            offer_edges(gpu, &graph, scratch, 0, u64::from(edges.m))?;
-            look_up_edges(gpu, &graph, scratch)?;
+            clear_cells(gpu, &work, edges.n)?;
+            offer_edges(gpu, &graph, &work, 0, u64::from(edges.m))?;
+            look_up_edges(gpu, &graph, &work)?;
         }
     }
-    launch_rest(gpu, &graph, scratch)?;
-    settle(gpu, scratch, run)
+    launch_rest(gpu, &graph, &work)?;
+    let solved = settle(gpu, &work, run)?;
+    *scratch = Some(work);
+    Ok(solved)
 }
 
 /// The forest of a graph in the host's memory.
@@ -152,8 +149,6 @@ fn send_and_solve<K: DeviceKey>(
         run.watch().step("upload", sent, graph.edges() as u64)?;
         if offered { offer_edges(gpu, &argument, &scratch, from, to) } else { Ok(()) }
     })?;
-    let chooses = scratch.chooses();
-    launch!(gpu, K::KOSTRA, "sample", scratch.shapes.sample, &argument, &scratch.work, &chooses);
     if offered {
         look_up_edges(gpu, &argument, &scratch)?;
     }
@@ -191,13 +186,12 @@ fn search_rows<K: DeviceKey>(
     gpu: &Gpu,
     graph: &GraphArgument<K>,
     scratch: &Scratch<K>,
-    shape: LaunchConfig,
+    search: &Search,
     rows: &Rows<K>,
 ) -> Result<()> {
     let work = &scratch.work;
-    let staged = u32::from(rows.arcs > STAGED_FROM * graph.n as usize);
-    launch!(gpu, K::KOSTRA, "search_rows", shape, graph, work, &staged);
-    if rows.longest > HUB {
+    launch!(gpu, K::KOSTRA, search.kernel, search.shape, graph, work);
+    if rows.longest > search.most {
         launch!(gpu, K::KOSTRA, "search_pieces", gpu.over(graph.n as usize), graph, work);
         launch!(gpu, K::KOSTRA, "join_pieces", gpu.over(graph.n as usize), graph, work);
     }
@@ -206,7 +200,10 @@ fn search_rows<K: DeviceKey>(
 
 /// The same from cells, to which the edges have offered themselves.
 fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
-    launch!(gpu, K::KOSTRA, "look_up_edges", gpu.over(graph.n as usize), graph, &scratch.work);
+    // One block more tells which edges are light.
+    let mut shape = gpu.over(graph.n as usize);
+    shape.grid_dim.0 += 1;
+    launch!(gpu, K::KOSTRA, "look_up_edges", shape, graph, &scratch.work);
     Ok(())
 }
 
@@ -214,21 +211,21 @@ fn look_up_edges<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Sc
 fn launch_rest<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scratch<K>) -> Result<()> {
     let Scratch { work, shapes: Shapes { held, few, rounds, .. }, .. } = scratch;
     let Some(Rounds { join, build, rounds, filter, .. }) = rounds else {
-        launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::WHOLE);
+        launch_together!(gpu, K::KOSTRA, "solve_held", *held, graph, work);
         return Ok(());
     };
     launch_together!(gpu, K::KOSTRA, "join_vertices", *join, graph, work);
     if let Some(Filter { build_light, build_heavy, label }) = filter {
         launch!(gpu, K::KOSTRA, "build_light", *build_light, graph, work);
         launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::LABEL, few);
-        launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::LABEL);
+        launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::LABEL, few);
         launch_together!(gpu, K::KOSTRA, "label", *label, graph, work);
         launch!(gpu, K::KOSTRA, "build_heavy", *build_heavy, graph, work);
     }
     let is_heavy = u32::from(filter.is_some());
     launch!(gpu, K::KOSTRA, "build_all", *build, graph, work, &is_heavy);
     launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::FINISH, few);
-    launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::FINISH);
+    launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::FINISH, few);
     Ok(())
 }
 

@@ -3,34 +3,35 @@
 use std::marker::PhantomData;
 
 use bytemuck::Zeroable;
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
+use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, result, sys};
 
 use crate::cuda::gpu::Gpu;
 use crate::cuda::resident::{DeviceKey, address};
 use crate::error::Result;
 
-/// Light edges wanted per vertex. Fewer leave more trees to the heavy edges, more make the rounds longer: against 1.2, on an
-/// H200, 0.85 was up to 41 % slower (web) and at best 6 % faster (social), 2.0 between 33 % slower (r4) and 6 % faster.
-const LIGHT: f32 = 1.2;
+/// Light edges wanted per vertex. Fewer leave more trees to the heavy edges, more make the rounds longer.
+const LIGHT: f32 = 1.5;
 
 /// Graphs with fewer edges per vertex are not filtered: most edges would be light.
 const FILTER_FROM: f64 = 2.5;
 
+/// Edges per vertex from which rows are searched by several lanes each rather than by one.
+const GROUPS_FROM: usize = 5;
+
 /// As in the kernels.
 const THREADS: u32 = 512;
+const WIDE: u32 = 1024;
 const TILE: usize = 4 * THREADS as usize;
 const BLOCKS: u32 = 1024;
 const ROUNDS: usize = 96;
-pub(super) const HUB: usize = 2048;
-const HOLD: u32 = 4;
+const SHORT_ROW: usize = 64;
+const LONG_ROW: usize = 256;
+const PIECE: usize = 2048;
 const HOLDERS: u32 = 1024;
-const STAGE: usize = 512;
+const SOLO: u32 = 4 * HOLDERS;
 const SHARE: usize = 2048;
 /// Bytes of shared memory for what blocks count, without the cells of a table.
 const SHARED: usize = 12_576;
-
-/// The same of what `build_light` and `build_heavy` count, beside the edges that wait there.
-const COUNTS: usize = 272;
 
 /// Cells in a block's table at most; leaves much of a multiprocessor's memory to its cache.
 const TABLE: usize = 5120;
@@ -48,9 +49,7 @@ const FEW: usize = 1 << 24;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct State {
-    barriers: [u64; 12],
-    pieces: u32,
-    hubs: u32,
+    counters: [[u64; 13]; 2],
     trees: u32,
     done: u32,
     pub(super) rounds: u32,
@@ -58,6 +57,7 @@ pub(super) struct State {
     pub(super) slots: u32,
     swaps: u32,
     handed: u32,
+    listed: u32,
     giant: u32,
     member: u32,
     strays: u32,
@@ -94,6 +94,7 @@ pub(super) struct WorkArgument {
     hubs: sys::CUdeviceptr,
     strays: sys::CUdeviceptr,
     stray_shift: u32,
+    turn: u32,
 }
 
 // SAFETY: as the struct Work in kostra.cu.
@@ -111,7 +112,6 @@ pub(in crate::cuda) struct Scratch<K> {
 
 /// How the kernels are launched.
 pub(super) struct Shapes {
-    pub(super) sample: LaunchConfig,
     pub(super) held: LaunchConfig,
     /// Edges that the threads hold at most, and what the run allows.
     pub(super) few: u32,
@@ -123,12 +123,20 @@ pub(super) struct Shapes {
 /// How the kernels are launched before the threads can hold all edges that are left.
 pub(super) struct Rounds {
     /// Where there are adjacency lists.
-    pub(super) rows: Option<LaunchConfig>,
+    pub(super) rows: Option<Search>,
     pub(super) join: LaunchConfig,
     pub(super) build: LaunchConfig,
     pub(super) rounds: LaunchConfig,
     /// Where light edges come first.
     pub(super) filter: Option<Filter>,
+}
+
+/// How rows are searched.
+pub(super) struct Search {
+    pub(super) kernel: &'static str,
+    pub(super) shape: LaunchConfig,
+    /// Arcs in a row that is not cut into pieces.
+    pub(super) most: usize,
 }
 
 pub(super) struct Filter {
@@ -153,7 +161,8 @@ impl WorkArgument {
     /// Places in memory that starts there, and where it ends.
     fn layout<K>(start: sys::CUdeviceptr, n: usize, m: usize) -> (Self, sys::CUdeviceptr) {
         let mut all = Layout(start);
-        let pieces = 2 * m / HUB * 2 + 1;
+        let hubs = 2 * m / SHORT_ROW + 1;
+        let pieces = hubs + 2 * m / PIECE;
         let work = Self {
             state: all.place(STATE),
             factor: if m as f64 >= FILTER_FROM * n as f64 { LIGHT } else { 0.0 },
@@ -166,9 +175,10 @@ impl WorkArgument {
             next_list: all.place(16 * m),
             chosen: all.place(4 * 3 * n),
             pieces: all.place((16 + size_of::<K>()) * pieces),
-            hubs: all.place(8 * pieces),
+            hubs: all.place(8 * hubs),
             strays: all.place(STRAYS),
             stray_shift: 0,
+            turn: 0,
         };
         (work, all.0)
     }
@@ -190,21 +200,28 @@ impl<K: DeviceKey> Scratch<K> {
         let (n, m) = (n as usize, m as usize);
         let memory = gpu.room::<u8>(WorkArgument::bytes::<K>(n, m) as usize)?;
         let (mut work, _) = WorkArgument::layout::<K>(address(gpu, &memory), n, m);
-        let sample = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (ROUNDS as u32, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the state lies in the memory.
+        #[allow(unsafe_code)]
+        unsafe {
+            result::memset_d8_async(work.state, 0, size_of::<State>(), gpu.stream.cu_stream())?;
+        }
         // One block per multiprocessor, as all wait for one another all the time.
         let blocks = n.max(m).div_ceil(TILE).min(gpu.multiprocessors as usize);
-        let held = gpu.filled(K::KOSTRA, "held_rounds", HOLDERS, SHARED, blocks)?;
-        let few = (held.grid_dim.0 * HOLDERS * HOLD).min(hold.unwrap_or(u32::MAX));
+        let few = (blocks as u32 * SOLO).min(hold.unwrap_or(u32::MAX));
         // A list's room must do for cells.
         let is_small = m <= few as usize && n <= 2 * m;
         let rounds = if is_small { None } else { Some(Rounds::new::<K>(gpu, n, m, has_rows, &mut work)?) };
-        let shapes = Shapes { sample, held, few, hold, rounds };
+        let kernel = if is_small { "solve_held" } else { "held_rounds" };
+        let held = gpu.filled(K::KOSTRA, kernel, HOLDERS, SHARED + 4 * SOLO as usize, blocks)?;
+        let shapes = Shapes { held, few, hold, rounds };
         Ok(Self { _memory: memory, work, shapes, key: PhantomData })
     }
+}
 
-    /// 1 where a threshold is to be chosen before all else.
-    pub(super) fn chooses(&self) -> u32 {
-        u32::from(self.shapes.rounds.as_ref().is_some_and(|rounds| rounds.filter.is_some()))
+impl<K> Scratch<K> {
+    /// Goes on to the counters that the solve before has cleared.
+    pub(super) fn take_turn(&mut self) {
+        self.work.turn ^= 1;
     }
 }
 
@@ -212,10 +229,8 @@ impl Rounds {
     fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, has_rows: bool, work: &mut WorkArgument) -> Result<Self> {
         work.table = TABLE.min(gpu.shared_memory.saturating_sub(SHARED + OWN) / 8) as u32;
         let blocks = if m <= FEW { gpu.multiprocessors as usize } else { BLOCKS as usize }.min(m.div_ceil(SHARE));
-        let stages = THREADS as usize / 32 * STAGE * size_of::<K>();
-        let rows = || gpu.filled(K::KOSTRA, "search_rows", THREADS, stages, n.div_ceil(THREADS as usize));
         Ok(Self {
-            rows: has_rows.then(rows).transpose()?,
+            rows: if has_rows { Some(Search::new::<K>(gpu, n, m)?) } else { None },
             join: gpu.filled(K::KOSTRA, "join_vertices", THREADS, SHARED, n.div_ceil(TILE))?,
             build: gpu.filled(K::KOSTRA, "build_all", THREADS, SHARED, m.div_ceil(TILE))?,
             rounds: gpu.filled(K::KOSTRA, "rounds", THREADS, SHARED + 8 * work.table as usize, blocks)?,
@@ -224,20 +239,30 @@ impl Rounds {
     }
 }
 
+impl Search {
+    fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize) -> Result<Self> {
+        let (kernel, most) = if m > GROUPS_FROM * n { ("search_groups", LONG_ROW) } else { ("search_rows", SHORT_ROW) };
+        // One block more tells which edges are light.
+        let blocks = n.div_ceil(THREADS as usize) + 1;
+        Ok(Self { kernel, shape: gpu.filled(K::KOSTRA, kernel, THREADS, 0, blocks)?, most })
+    }
+}
+
 impl Filter {
     fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, work: &mut WorkArgument) -> Result<Self> {
-        // Edges that wait, and beside them the keys of light ones, or the strays. Two blocks share a multiprocessor.
-        let key = size_of::<K>();
-        let waiting = TILE + 8 / key * TILE;
-        let queue = COUNTS + 4 * waiting;
-        let strays = (gpu.shared_memory / 2).saturating_sub(queue + OWN).clamp(4, STRAYS) / 4 * 4;
-        while (n - 1) >> work.stray_shift >= 8 * strays {
+        // Edges that wait, and what is counted of them; beside them the keys of light ones, or the strays.
+        let (key, blocks) = (size_of::<K>(), m.div_ceil(TILE));
+        let waiting = |threads: u32| threads as usize * 4 * (1 + 8 / key);
+        let queue = |threads: u32| threads as usize / 2 + 16 + 4 * waiting(threads);
+        let most = gpu.shared_memory.saturating_sub(queue(WIDE) + OWN).min(STRAYS);
+        let strays = |shift: u32| ((n - 1) >> shift).div_ceil(32) * 4 + 4;
+        while strays(work.stray_shift) > most {
             work.stray_shift += 1;
         }
-        let blocks = m.div_ceil(TILE);
+        let (light, heavy) = (queue(THREADS) + waiting(THREADS) * key, queue(WIDE) + strays(work.stray_shift));
         Ok(Self {
-            build_light: gpu.filled(K::KOSTRA, "build_light", THREADS, queue + waiting * key, blocks)?,
-            build_heavy: gpu.filled(K::KOSTRA, "build_heavy", THREADS, queue + strays, blocks)?,
+            build_light: gpu.filled(K::KOSTRA, "build_light", THREADS, light, blocks)?,
+            build_heavy: gpu.filled(K::KOSTRA, "build_heavy", WIDE, heavy, blocks)?,
             label: gpu.filled(K::KOSTRA, "label", THREADS, 0, n.div_ceil(THREADS as usize))?,
         })
     }
