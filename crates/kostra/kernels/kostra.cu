@@ -35,9 +35,10 @@ template <typename K> __device__ void join_first(const Graph<K> &graph, const Wo
     if (is_first) work.state->trees = trees;
 }
 
-// Whether the rest is left to threads that hold no more than `few` edges: all, or many of each tree at a time.
+// Whether the rest is left to threads that hold `few` edges: all, or many of each tree at a time. Where the order follows the place,
+// the smallest of a list join no more than a part of it, and it is read again and again; so it must not be too long.
 __device__ __forceinline__ bool is_for_held(u32 edges, u32 trees, u32 few) {
-    return edges <= few || (edges / SIFT_EDGES >= few && trees <= few / SIFT_TREES);
+    return edges <= few || (edges / SIFT_EDGES >= few && edges / SIFT_MOST <= few && trees <= few / SIFT_TREES);
 }
 
 // Rounds on the list until the rest can be left to threads that hold edges.
@@ -54,9 +55,11 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
         find_starts(state.kept, parts, s.list_starts);
         u32 edges = s.list_starts[parts];
         if (is_for_held(edges, trees, few)) break;
-        // All blocks see the same numbers, so all agree who goes on.
-        if (!team.shrink((max(edges, trees) - 1) / SHARE + 1)) return;
-        if (is_first) state.round[rounds] = {trees, edges}, state.level[levels] = trees;
+        // All blocks see the same numbers, so all agree who goes on; but none may change them before all have seen them.
+        u32 wanted = (max(edges, trees) - 1) / SHARE + 1;
+        if (wanted < team.size) team.sync();
+        if (!team.shrink(wanted)) return;
+        if (is_first) note_round(state, rounds, trees, edges), state.level[levels] = trees;
         u32 left = join(team, work, work.next_cells, map, trees, done, FromList{work.cells, work.list, work.chosen + slots});
         relabel(team, graph, work, map, edges, left, parts, part_length);
         team.sync();
@@ -71,7 +74,8 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
 }
 
 // Rounds on edges that threads hold until none is left: those of a list, or of a whole graph.
-template <bool whole, typename K> __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u32 task, u32 few) {
+template <bool whole, typename K>
+__device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u32 task, u32 few) {
     State &state = *work.state;
     Shared &s = shared();
     Team team(work, launch);
@@ -219,7 +223,7 @@ template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n,
 
 // The host makes room for these.
 static_assert(sizeof(State) <= 13720 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
-static_assert(Queue<WIDE>::bytes() <= WIDE / 2 + 16 + 4 * WIDE * (4 + 8 / sizeof(KEY) * 4), "QUEUE in src/cuda/kostra/scratch.rs is too small");
+static_assert(Queue<WIDE>::bytes() <= WIDE / 2 + 16 + 4 * WIDE * (4 + 8 / sizeof(KEY) * 4), "the queue of src/cuda/kostra/scratch.rs is too small");
 
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 

@@ -298,15 +298,25 @@ fn kostra_with_lists_that_are_sifted() {
         ),
     ];
     for (name, weights) in all {
-        let graph = Graph::from_edges(4000, ends.sources(), ends.targets(), weights).unwrap();
-        let mut resident = Resident::upload(&graph, 0).unwrap();
-        for maximum in [false, true] {
-            let wanted = expected(&graph, maximum);
-            for options in ["", ":hold=1", ":hold=60", ":hold=2000", ":hold=30000"] {
-                let run = Run::new(&format!("kostra{options}")).unwrap().maximum(maximum);
-                resident.solve(&run).unwrap();
-                assert!(resident.download().unwrap().edges() == wanted, "{options} of {name}, maximum {maximum}");
-            }
+        check_holding(name, &Graph::from_edges(4000, ends.sources(), ends.targets(), weights).unwrap());
+    }
+    // Regions, each of them lighter than the next: the smallest edges join no more than some of them.
+    let mixed = |e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let end = |e: u64| (e / 6000 * 100 + mixed(e) % 100) as u32;
+    let near = [0, 1].map(|side| (0..600_000).map(|e| end(2 * e + side)).collect::<Vec<_>>());
+    let weights: Vec<u32> = (0..600_000).map(|e| (e / 3000 << 16 | mixed(e) & 0xffff) as u32).collect();
+    check_holding("regions", &Graph::from_edges(20_000, &near[0], &near[1], weights).unwrap());
+}
+
+/// Solves with several limits to what threads hold.
+fn check_holding(name: &str, graph: &Graph) {
+    let mut resident = Resident::upload(graph, 0).unwrap();
+    for maximum in [false, true] {
+        let wanted = expected(graph, maximum);
+        for options in ["", ":hold=1", ":hold=60", ":hold=2000", ":hold=30000"] {
+            let run = Run::new(&format!("kostra{options}")).unwrap().maximum(maximum);
+            resident.solve(&run).unwrap();
+            assert!(resident.download().unwrap().edges() == wanted, "{options} of {name}, maximum {maximum}");
         }
     }
 }

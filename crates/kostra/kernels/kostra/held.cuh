@@ -1,4 +1,4 @@
-// Rounds on edges that threads hold in registers, where a team's threads can hold all.
+// Rounds on edges that threads hold in registers: all, where they can, or a part at a time (sift.cuh).
 //
 // Nothing is listed or numbered from round to round. Each edge finds the trees at its ends by their links, offers itself to
 // both, and sees for itself which chose it; so a round has two barriers and few loads that wait for one another.
@@ -194,7 +194,8 @@ __device__ __forceinline__ void restart(u64 *cells, u32 *links, Stretch mine) {
 }
 
 // Rounds until no edge is left. Positions are those in `list`, or ids, where there is none; all may have been `offered` to `cells`
-// before. `chosen` is NONE for roots; where one joins another, both tell along which edge.
+// before. `chosen` is NONE for roots, and for others the edge along which they joined. After a
+// hand-over the first block alone knows how many trees are left.
 template <typename K>
 __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, u64 *cells, u64 *next_cells,
                               u32 *links, u32 *chosen, uint4 *room, Stretch mine_of_trees, u32 &trees, u32 edges, bool sleeping,
@@ -227,7 +228,7 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
             if (blockIdx.x) return;
             solo = true;
         }
-        if (blockIdx.x == 0 && threadIdx.x == 0) team.state->round[rounds] = {trees, edges};
+        if (blockIdx.x == 0 && threadIdx.x == 0) note_round(*team.state, rounds, trees, edges);
         rounds++;
         u32 joined = join_held(held, list, cells, next_cells, links, chosen);
         trees -= solo ? alone.count(joined) : team.count(joined);

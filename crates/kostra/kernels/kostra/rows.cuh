@@ -103,8 +103,8 @@ template <typename K> __device__ void cut_rows(const Work<K> &work, u32 v, u32 f
     for (; hubs; hubs &= hubs - 1) {
         u32 owner = __ffs(hubs) - 1;
         u32 row = __shfl_sync(ALL, from, owner), row_end = __shfl_sync(ALL, to, owner);
-        u32 pieces = __shfl_sync(ALL, count, owner), at = __shfl_sync(ALL, first, owner);
-        for (u32 i = lane; i < pieces; i += WARP) {
+        u32 parts = __shfl_sync(ALL, count, owner), at = __shfl_sync(ALL, first, owner);
+        for (u32 i = lane; i < parts; i += WARP) {
             u32 begin = row + i * PIECE;
             work.pieces[at + i] = {begin, row_end - begin > PIECE ? begin + PIECE : row_end, NONE, 0};
         }
@@ -130,17 +130,17 @@ template <bool BY_GROUPS, typename K> __device__ void find_smallest(const Graph<
         bool is_short = !BY_GROUPS || to - from <= OWN_ROW;
         u32 best = BY_GROUPS ? search_by_groups(graph, from, to, is_short) : NONE;
         if (is_short) {
-            Smallest<K> found = NOTHING<K>;
+            Smallest<K> smallest = NOTHING<K>;
 #pragma unroll 1
-            for (u32 first = from; first < to; first += EACH) {
+            for (u32 at = from; at < to; at += EACH) {
                 K keys[EACH];
 #pragma unroll
-                for (u32 i = 0; i < EACH; i++) keys[i] = first + i < to ? graph.arc_keys[first + i] : 0;
+                for (u32 i = 0; i < EACH; i++) keys[i] = at + i < to ? graph.arc_keys[at + i] : 0;
 #pragma unroll
                 for (u32 i = 0; i < EACH; i++)
-                    if (first + i < to) found.take(keys[i] ^ graph.flip, first + i);
+                    if (at + i < to) smallest.take(keys[i] ^ graph.flip, at + i);
             }
-            best = found.at;
+            best = smallest.at;
         }
         if (inside) {
             work.links[v] = best == NONE ? v : graph.neighbours[best];

@@ -12,7 +12,7 @@ template <typename K> struct Keys {
     K flip, lowest;
 };
 __device__ __forceinline__ u32 whole_key(const Keys<u32> &, const uint4 &edge) { return edge.z; }
-__device__ __forceinline__ u64 whole_key(const Keys<u64> &graph, const uint4 &edge) { return graph.keys[edge.w] ^ graph.flip; }
+__device__ __forceinline__ u64 whole_key(const Keys<u64> &keys, const uint4 &edge) { return keys.keys[edge.w] ^ keys.flip; }
 
 // The tree that a tree has joined, where all paths have been shortened.
 __device__ __forceinline__ u32 root_of(const u32 *links, u32 c) {
@@ -27,24 +27,24 @@ template <typename K> struct Bound {
     K key;
     u32 position;
 
-    __device__ __forceinline__ bool is_below(const Keys<K> &graph, const uint4 &edge, u32 at) const {
+    __device__ __forceinline__ bool is_below(const Keys<K> &keys, const uint4 &edge, u32 at) const {
         if (is_none || edge.z != short_key) return is_none || edge.z < short_key;
-        K other = whole_key(graph, edge);
+        K other = whole_key(keys, edge);
         return other < key || (other == key && at < position);
     }
 
     // From a sample of a block's threads, another at each attempt: about so many edges that join two trees are below it.
-    __device__ static Bound choose(const Keys<K> &graph, const List &list, const u32 *links, u32 target, u32 attempt) {
+    __device__ static Bound choose(const Keys<K> &keys, const List &list, const u32 *links, u32 target, u32 attempt) {
         u32 at = below(mix((u64)attempt * HOLDERS + threadIdx.x), list.count);
         u32 position[1] = {list.position(find_part(list.starts, 0, list.parts, at), at)};
         uint4 edge = list.edges[position[0]];
-        K key[1] = {whole_key(graph, edge)};
+        K key[1] = {whole_key(keys, edge)};
         bool joins = root_of(links, edge.x) != root_of(links, edge.y);
         float each = (float)list.count / HOLDERS;
         if (__syncthreads_count(joins) * each <= target) return {true, 0, 0, 0};
         u32 wanted = max((u32)(target / each), 1u);
         K bound = find_bound(key, joins, wanted);
-        return {false, shorten(bound, graph.lowest), bound, wanted ? find_bound(position, joins && key[0] == bound, wanted) : 0};
+        return {false, shorten(bound, keys.lowest), bound, wanted ? find_bound(position, joins && key[0] == bound, wanted) : 0};
     }
 };
 
@@ -56,9 +56,9 @@ struct Sifted {
 
 // Queues about so many of the smallest edges that join two trees. Not inlined, as it would cost the rounds registers.
 template <typename K>
-__device__ __noinline__ Sifted sift(Keys<K> graph, List list, const u32 *links, u32 target, u32 attempt, u32 blocks) {
+__device__ __noinline__ Sifted sift(Keys<K> keys, List list, const u32 *links, u32 target, u32 attempt, u32 blocks) {
     __shared__ u32 queued;
-    Bound<K> bound = Bound<K>::choose(graph, list, links, target, attempt);
+    Bound<K> bound = Bound<K>::choose(keys, list, links, target, attempt);
     if (threadIdx.x == 0) queued = 0;
     __syncthreads();
     u32 part = 0;
@@ -79,7 +79,7 @@ __device__ __noinline__ Sifted sift(Keys<K> graph, List list, const u32 *links, 
         }
 #pragma unroll
         for (u32 i = 0; i < HOLD; i++) {
-            if (keep[i] && !bound.is_below(graph, edges[i], places[i])) keep[i] = false;
+            if (keep[i] && !bound.is_below(keys, edges[i], places[i])) keep[i] = false;
             if (keep[i]) edges[i].x = root_of(links, edges[i].x), edges[i].y = root_of(links, edges[i].y);
         }
 #pragma unroll

@@ -9,7 +9,7 @@
 
 constexpr u32 THREADS = 512;
 constexpr u32 WARPS = THREADS / WARP;
-// Threads of a block that has a multiprocessor for itself, where blocks share what is in their memory.
+// Threads of a block that has a multiprocessor for itself: so all of them share what is in its memory.
 constexpr u32 WIDE = 1024;
 // Edges or trees that a thread looks at in one go: several loads in flight.
 constexpr u32 EACH = 4;
@@ -29,7 +29,7 @@ constexpr u32 AHEAD = 4;
 // So many steps of a path are walked before the rest is left to another pass over all trees; and before it is shortened for others.
 constexpr u32 WALK = 64;
 constexpr u32 SHORT_WALK = 8;
-// Most blocks of a launch, and most rounds; each halves the trees at least.
+// Most blocks of a launch, and most rounds that are counted; each on a list halves the trees at least.
 constexpr u32 BLOCKS = 1024;
 constexpr u32 ROUNDS = 96;
 // The cooperative launches of a solve, and how many they are: each has counters of its own for its barriers.
@@ -48,6 +48,8 @@ constexpr u32 SOLO = HOLD * HOLDERS;
 // Lists that are so many times as long as what the threads can hold are sifted once there are so many times fewer trees.
 constexpr u32 SIFT_EDGES = 2;
 constexpr u32 SIFT_TREES = 2;
+// Longer ones are not.
+constexpr u32 SIFT_MOST = 16;
 // When more edges than this offer themselves at once, and several to a tree, a few go first.
 constexpr u32 CROWD = 8192;
 
@@ -95,6 +97,10 @@ struct State {
     // Of the list, and of roots with edges and without, in each block's stretch.
     u32 kept[BLOCKS], active[BLOCKS], complete[BLOCKS];
 };
+
+__device__ __forceinline__ void note_round(State &state, u32 number, u32 trees, u32 edges) {
+    if (number < ROUNDS) state.round[number] = {trees, edges};
+}
 
 // A part of a hub's row, and the smallest edge in it.
 template <typename K> struct Piece {

@@ -31,7 +31,7 @@ __device__ __forceinline__ u64 read_in_order(const u64 *at) {
 // The blocks that work together: the first `size` of a cooperative launch.
 struct Team {
     State *state;
-    // Which of the solve's cooperative launches this is.
+    // Whose turn it is with the counters, and which of the solve's cooperative launches this is.
     u32 turn, launch;
     u32 size;
     // Arrivals at barriers so far, and what was brought there.

@@ -9,8 +9,8 @@ struct Choice {
 };
 
 // The first round's choices stand in `links` already. Two that chose each other chose the same edge, the smallest between them.
-// A root's own choice is overwritten while others look at it, but those are larger, and larger ones of a pair are no roots
-// whatever they see.
+// A root's own choice is overwritten while others look at it, but none of them mistakes that for itself, and its partner is the
+// larger, which is no root whatever it sees.
 struct FromRows {
     const u32 *links;
     // Whether links are still to be written.

@@ -21,10 +21,10 @@
 //!
 //! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees. Short rows are
 //!    read by a thread each, longer ones by groups of lanes, and hubs' in pieces. One block meanwhile chooses the threshold.
-//! 2. A threshold, taken from a sample, keeps all but about as many edges as vertices out of the rounds.
+//! 2. A threshold, taken from a sample, keeps all but one and a half edges per vertex out of the rounds.
 //! 3. A round reads the list once: renaming, dropping and the next offers are one pass. Held edges are not even written: each
 //!    sees for itself whether a tree chose it, so that nothing is numbered or moved between two barriers.
-//! 4. The host launches one to thirteen kernels and looks at no counter in between. All rounds on a list are one cooperative
+//! 4. The host launches one to twelve kernels and looks at no counter in between. All rounds on a list are one cooperative
 //!    launch, in which the blocks wait for one another on the GPU; a launch and a look from the host would take several
 //!    times that. As edges get fewer, blocks that have nothing to do leave, down to one.
 //! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
@@ -32,7 +32,7 @@
 //! 6. Where trees are few and edges many, each block finds the minima in its shared memory first. Light edges, where they are
 //!    few, wait there until there are enough for all threads.
 //! 7. A list that is long for its trees is not renamed round by round, but sifted: its smallest edges make most trees one, and
-//!    then most of the others lie inside a tree. It is read twice and never written.
+//!    then most of the others lie inside a tree. It is read twice as a rule, and never written.
 //! 8. Light edges mostly leave one giant tree. A block that lists heavy ones has in its shared memory which groups of vertices
 //!    have strays, that are not in it, and looks up labels of those only.
 //!
