@@ -304,7 +304,7 @@ fn kostra_with_lists_that_are_sifted() {
     let mixed = |e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     let end = |e: u64| (e / 6000 * 100 + mixed(e) % 100) as u32;
     let near = [0, 1].map(|side| (0..600_000).map(|e| end(2 * e + side)).collect::<Vec<_>>());
-    let weights: Vec<u32> = (0..600_000).map(|e| (e / 3000 << 16 | mixed(e) & 0xffff) as u32).collect();
+    let weights: Vec<u32> = (0..600_000).map(|e| (((e / 3000) << 16) + mixed(e) % (1 << 16)) as u32).collect();
     check_holding("regions", &Graph::from_edges(20_000, &near[0], &near[1], weights).unwrap());
 }
 
