@@ -61,7 +61,7 @@ template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> wo
         if (!team.shrink(wanted)) return;
         if (is_first) note_round(state, rounds, trees, edges), state.level[levels] = trees;
         u32 left = join(team, work, work.next_cells, map, trees, done, FromList{work.cells, work.list, work.chosen + slots});
-        relabel(team, graph, work, map, edges, left, parts, part_length);
+        relabel(team, graph, work, map, List{work.list, s.list_starts, parts, edges, part_length}, left);
         team.sync();
         rounds++, levels++, slots += trees, map += trees, trees = left;
         parts = team.size, part_length = stretch_length(edges, team.size);

@@ -15,6 +15,13 @@ struct Held {
 
     __device__ __forceinline__ bool is_live(u32 i) const { return live >> i & 1; }
 
+    // Holds the edge at a position of a list.
+    __device__ __forceinline__ void take(u32 i, const uint4 *list, u32 position) {
+        uint4 edge = list[position];
+        x[i] = edge.x, y[i] = edge.y, mine[i] = pack(edge.z, position);
+        live |= 1u << i;
+    }
+
     // Puts those to sleep that are not light.
     __device__ __forceinline__ void send_to_sleep(u32 bound) {
 #pragma unroll
@@ -36,11 +43,7 @@ __device__ __forceinline__ Held hold_list(const Team &team, const List &list) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = held_place(team, i);
-        if (at >= list.count) continue;
-        u32 position = list.position(find_part(list.starts, 0, list.parts, at), at);
-        uint4 edge = list.edges[position];
-        held.x[i] = edge.x, held.y[i] = edge.y, held.mine[i] = pack(edge.z, position);
-        held.live |= 1u << i;
+        if (at < list.count) held.take(i, list.edges, list.position(at));
     }
     return held;
 }

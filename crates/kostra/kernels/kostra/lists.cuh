@@ -209,37 +209,48 @@ struct List {
     u32 parts, count;
     u64 part_length;
 
-    // Where an edge of a part is.
-    __device__ __forceinline__ u32 position(u32 part, u32 at) const { return part * part_length + (at - starts[part]); }
+    // Where an edge is. It is not before `part`.
+    __device__ __forceinline__ u32 position(u32 at, u32 part = 0) const {
+        return place_in(find_part(starts, part, parts, at), at);
+    }
+
+    // The same for those of `first..last` that a thread takes, each `step` behind the one before; `keep` tells which there are. `part`
+    // becomes that of the first, which mostly is that of all.
+    template <u32 COUNT>
+    __device__ __forceinline__ void positions(u64 first, u64 last, u32 step, u32 &part, u32 (&places)[COUNT],
+                                              bool (&keep)[COUNT]) const {
+        part = find_part(starts, part, parts, first);
+        bool is_one_part = starts[part + 1] >= last;
+#pragma unroll
+        for (u32 i = 0; i < COUNT; i++) {
+            u64 at = first + i * step + threadIdx.x;
+            keep[i] = at < last;
+            if (keep[i]) places[i] = is_one_part ? place_in(part, at) : position(at, part);
+        }
+    }
+
+  private:
+    __device__ __forceinline__ u32 place_in(u32 part, u32 at) const { return part * part_length + (at - starts[part]); }
 };
 
-// Renames the ends of the list's edges, drops those inside a tree, and offers the others to their trees. The list
-// consists of a part per block of the team that wrote it; `list_starts` tells how they would follow one another.
+// Renames the ends of a list's edges, drops those inside a tree, and offers the others to their trees.
 template <typename K>
-__device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, const u32 *map, u32 edges, u32 trees,
-                        u32 parts, u64 part_length) {
+__device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, const u32 *map, const List &list, u32 trees) {
     State &state = *work.state;
     Shared &s = shared();
-    Stretch mine = stretch(edges, team.size);
-    Minima<K> minima = {graph, work.next_list, work.next_cells, trees, team.size > 1 && trees <= work.table && edges / DENSE > trees};
+    Stretch mine = stretch(list.count, team.size);
+    bool is_private = team.size > 1 && trees <= work.table && list.count / DENSE > trees;
+    Minima<K> minima = {graph, work.next_list, work.next_cells, trees, is_private};
     u64 *cells = minima.begin();
     u32 kept = 0, part = 0, inside = NONE;
     for (u64 first = mine.from; first < mine.to; first += TILE) {
-        // The part in which the tile begins: the last that starts at or before it.
-        u64 last = min((u64)mine.to, first + TILE);
-        part = find_part(s.list_starts, part, parts, first);
-        bool whole = s.list_starts[part + 1] >= last;
         uint4 held[EACH];
         bool keep[EACH];
         u32 places[EACH];
+        list.positions(first, min((u64)mine.to, first + TILE), THREADS, part, places, keep);
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            u64 at = first + i * THREADS + threadIdx.x;
-            keep[i] = at < last;
-            if (!keep[i]) continue;
-            u32 here = whole ? part : find_part(s.list_starts, part, parts, at);
-            held[i] = __ldcs(work.list + here * part_length + (at - s.list_starts[here]));
-        }
+        for (u32 i = 0; i < EACH; i++)
+            if (keep[i]) held[i] = __ldcs(list.edges + places[i]);
 #pragma unroll
         for (u32 i = 0; i < EACH; i++)
             if (keep[i]) held[i].x = map[held[i].x], held[i].y = map[held[i].y];

@@ -36,7 +36,7 @@ template <typename K> struct Bound {
     // From a sample of a block's threads, another at each attempt: about so many edges that join two trees are below it.
     __device__ static Bound choose(const Keys<K> &keys, const List &list, const u32 *links, u32 target, u32 attempt) {
         u32 at = below(mix((u64)attempt * HOLDERS + threadIdx.x), list.count);
-        u32 position[1] = {list.position(find_part(list.starts, 0, list.parts, at), at)};
+        u32 position[1] = {list.position(at)};
         uint4 edge = list.edges[position[0]];
         K key[1] = {whole_key(keys, edge)};
         bool joins = root_of(links, edge.x) != root_of(links, edge.y);
@@ -44,7 +44,7 @@ template <typename K> struct Bound {
         if (__syncthreads_count(joins) * each <= target) return {true, 0, 0, 0};
         u32 wanted = max((u32)(target / each), 1u);
         K bound = find_bound(key, joins, wanted);
-        return {false, shorten(bound, keys.lowest), bound, wanted ? find_bound(position, joins && key[0] == bound, wanted) : 0};
+        return {false, shorten(bound, keys.lowest), bound, find_bound(position, joins && key[0] == bound, wanted)};
     }
 };
 
@@ -63,20 +63,13 @@ __device__ __noinline__ Sifted sift(Keys<K> keys, List list, const u32 *links, u
     __syncthreads();
     u32 part = 0;
     for (u64 first = (u64)blockIdx.x * SOLO; first < list.count; first += (u64)blocks * SOLO) {
-        u64 last = min((u64)list.count, first + SOLO);
-        part = find_part(list.starts, part, list.parts, first);
-        bool is_one_part = list.starts[part + 1] >= last;
         uint4 edges[HOLD];
         u32 places[HOLD];
         bool keep[HOLD];
+        list.positions(first, min((u64)list.count, first + SOLO), HOLDERS, part, places, keep);
 #pragma unroll
-        for (u32 i = 0; i < HOLD; i++) {
-            u64 at = first + i * HOLDERS + threadIdx.x;
-            keep[i] = at < last;
-            if (!keep[i]) continue;
-            places[i] = list.position(is_one_part ? part : find_part(list.starts, part, list.parts, at), at);
-            edges[i] = list.edges[places[i]];
-        }
+        for (u32 i = 0; i < HOLD; i++)
+            if (keep[i]) edges[i] = list.edges[places[i]];
 #pragma unroll
         for (u32 i = 0; i < HOLD; i++) {
             if (keep[i] && !bound.is_below(keys, edges[i], places[i])) keep[i] = false;
@@ -103,11 +96,7 @@ __device__ __forceinline__ Held hold_queued(const List &list, u32 count) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = i * HOLDERS + threadIdx.x;
-        if (at >= count) continue;
-        u32 position = queue()[at];
-        uint4 edge = list.edges[position];
-        held.x[i] = edge.x, held.y[i] = edge.y, held.mine[i] = pack(edge.z, position);
-        held.live |= 1u << i;
+        if (at < count) held.take(i, list.edges, queue()[at]);
     }
     return held;
 }

@@ -218,9 +218,7 @@ impl<K: DeviceKey> Scratch<K> {
         let shapes = Shapes { held, few, hold, rounds };
         Ok(Self { _memory: memory, work, shapes, key: PhantomData })
     }
-}
 
-impl<K> Scratch<K> {
     /// Goes on to the counters that the solve before has cleared.
     pub(super) fn take_turn(&mut self) {
         self.work.turn ^= 1;
