@@ -135,6 +135,19 @@ fn a_giant_tree_among_small_ones() {
     check_large(&Case::new("a giant tree", n as usize, ends, Values::U32((0..m).map(weight).collect())));
 }
 
+/// Most edges are among few vertices, whose light ones touch a third of all: their rounds are on new numbers.
+#[test]
+fn light_edges_that_touch_few_vertices() {
+    let (n, m) = (140_000, 400_000);
+    let vertex = |i: u64| (mix(i) % if mix(i) >> 63 == 0 { 500 } else { n }) as u32;
+    let ends = || (0..m).map(|e| (vertex(2 * e), vertex(2 * e + 1)));
+    let draw = |range: u64| (0..m).map(move |e| mix(e + 7) % range);
+    let ties = Values::U32(draw(1000).map(|w| w as u32).collect());
+    check_large(&Case::new("skewed", n as usize, ends(), ties));
+    let wide = Values::F64(draw(1 << 40).map(|w| w as f64 / -3.0).collect());
+    check_large(&Case::new("skewed, 64 bits", n as usize, ends(), wide));
+}
+
 #[test]
 fn more_edges_than_kruskal_sorts_in_one_go() {
     let m = (1 << 20) + (1 << 18);
