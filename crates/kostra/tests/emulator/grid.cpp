@@ -65,24 +65,23 @@ constexpr u32 QUIET = 1'000'000;
 enum State : unsigned char { READY, AT_LANES, AT_BARRIER, GONE };
 
 struct Thread {
-    void *stack = nullptr;
+    void *stack;
     u64 value, result;
-    u32 mask, argument;
+    u32 number, mask, argument;
     Meeting meeting;
     State state;
 };
 
-// Threads that can go on, in order.
+// Threads that can go on, in order: at most as many as a block has.
 struct Queue {
-    std::vector<unsigned short> numbers;
+    static constexpr u32 ROOM = 1024;
+    unsigned short numbers[ROOM];
     u32 first, count;
 
-    void push(u32 number) { numbers[(first + count++) % numbers.size()] = (unsigned short)number; }
+    void push(u32 number) { numbers[(first + count++) % ROOM] = (unsigned short)number; }
     u32 pop(u32 ahead) {
-        std::swap(numbers[first], numbers[(first + ahead) % numbers.size()]);
-        u32 number = numbers[first];
-        first = (first + 1) % numbers.size(), count--;
-        return number;
+        std::swap(numbers[first % ROOM], numbers[(first + ahead) % ROOM]);
+        return count--, numbers[first++ % ROOM];
     }
 };
 
@@ -97,6 +96,9 @@ struct Block {
     u32 at_barrier, votes, outcome, left;
 };
 
+// The stacks of a block.
+constexpr u64 STACKS = Queue::ROOM * STACK;
+
 // The kernel that runs on this thread of the host, and whose turn it is.
 struct Running {
     const Launch *launch;
@@ -109,8 +111,6 @@ struct Running {
     bool has_written, is_reversed, is_random;
 };
 thread_local Running now __attribute__((tls_model("initial-exec")));
-
-u32 number_of(const Thread &thread) { return (u32)(&thread - now.block->threads.data()); }
 
 u64 draw() {
     now.chance ^= now.chance << 13, now.chance ^= now.chance >> 7, now.chance ^= now.chance << 17;
@@ -135,7 +135,7 @@ void let_others_run() {
     now.has_written = false;
     if (now.quiet > QUIET) fail("waits for something that nobody does");
     Block &block = *now.block;
-    block.ready.push(number_of(*now.thread));
+    block.ready.push(now.thread->number);
     if (now.is_random && draw() % 4) return leave();
     emulator_switch(&now.thread->stack, now.host_stack);
 }
@@ -148,7 +148,7 @@ template <typename Step> void in_order(u32 count, Step step) {
 void start_thread() {
     now.launch->door(now.launch->arguments);
     Block &block = *now.block;
-    u32 number = number_of(*now.thread), lane = number % WARP, warp = number / WARP;
+    u32 number = now.thread->number, lane = number % WARP, warp = number / WARP;
     if (block.at_barrier) fail("ends while others wait at a barrier");
     for (u32 other = 0; other < WARP; other++)
         if (block.waiting[warp] >> other & 1 && now.thread[(int)other - (int)lane].mask >> lane & 1) fail("ends while lane %u waits for it", other);
@@ -162,7 +162,6 @@ void start_thread() {
 void prepare(Block &block, u32 threads) {
     block.threads.resize(threads);
     block.waiting.resize((threads + WARP - 1) / WARP), block.gone.resize(block.waiting.size());
-    block.ready.numbers.resize(threads);
     block.shared.resize(now.launch->shared.bytes);
     block.dynamic = now.launch->dynamic_bytes ? (char *)memory::allocate(now.launch->dynamic_bytes, false) : nullptr;
 }
@@ -180,7 +179,7 @@ void start(Block &block, u64 number) {
         void **top = (void **)(((u64)block.stacks + (i + 1) * STACK) / 16 * 16) - 8;
         std::memset(top, 0, 8 * sizeof(void *));
         top[6] = (void *)start_thread;
-        block.threads[i].stack = top, block.threads[i].state = READY;
+        block.threads[i].stack = top, block.threads[i].number = i, block.threads[i].state = READY;
         block.ready.push(i);
     });
 }
@@ -190,7 +189,7 @@ void start(Block &block, u64 number) {
         if (thread.state == GONE) continue;
         now.thread = &thread;
         if (thread.state == AT_BARRIER) fail("waits at a barrier with %u of %zu threads", block.at_barrier, block.threads.size());
-        fail("waits for the lanes %08x, of which %08x have come", thread.mask, block.waiting[number_of(thread) / WARP] & thread.mask);
+        fail("waits for the lanes %08x, of which %08x have come", thread.mask, block.waiting[thread.number / WARP] & thread.mask);
     }
     std::abort();
 }
@@ -199,11 +198,11 @@ void start(Block &block, u64 number) {
 struct Stacks {
     std::vector<char *> blocks;
     ~Stacks() {
-        for (char *block : blocks) munmap(block, 1024 * STACK);
+        for (char *block : blocks) munmap(block, STACKS);
     }
     char *of(u32 number) {
         while (blocks.size() <= number) {
-            void *at = mmap(nullptr, 1024 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            void *at = mmap(nullptr, STACKS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (at == MAP_FAILED) std::abort();
             blocks.push_back((char *)at);
         }
@@ -216,7 +215,7 @@ void fail(const char *text, ...) {
     std::fprintf(stderr, "emulator: ");
     if (now.launch && now.block) {
         uint3 index = now.block->index;
-        std::fprintf(stderr, "%s, block %u.%u, thread %u ", now.launch->kernel, index.x, index.y, number_of(*now.thread));
+        std::fprintf(stderr, "%s, block %u.%u, thread %u ", now.launch->kernel, index.x, index.y, now.thread->number);
     }
     va_list arguments;
     va_start(arguments, text);
@@ -237,18 +236,24 @@ void run(const Launch &launch) {
     u64 where[2] = {launch.shared.module, 0};
     char *shared = launch.shared.bytes ? (char *)__tls_get_addr(where) : nullptr;
 
+    // A block begins when all that have begun have had their turn: so small ones share a place, which stays in the cache.
     u64 count = (u64)launch.grid.x * launch.grid.y * launch.grid.z, begun = 0;
     std::vector<Block> blocks(std::min<u64>(count, launch.resident));
+    std::vector<Block *> idle, running;
     for (Block &block : blocks) {
         prepare(block, launch.threads);
         block.stacks = stacks.of((u32)(&block - blocks.data()));
-        start(block, now.is_reversed ? count - ++begun : begun++);
+        idle.insert(idle.begin(), &block);
     }
-    std::vector<Block *> running;
-    for (Block &block : blocks) running.push_back(&block);
-    for (u64 at = 0; !running.empty(); at++) {
+    for (u64 at = 0; begun < count || !running.empty(); at++) {
         if (now.is_random) at = draw();
-        Block &block = *running[at % running.size()];
+        if (begun < count && !idle.empty() && at % (running.size() + 1) == running.size()) {
+            running.push_back(idle.back()), idle.pop_back();
+            start(*running.back(), now.is_reversed ? count - 1 - begun : begun);
+            begun++;
+        }
+        auto turn = running.begin() + (std::ptrdiff_t)(at % running.size());
+        Block &block = **turn;
         now.block = &block;
         if (block.shared.size()) std::memcpy(shared, block.shared.data(), block.shared.size());
         now.thread = &block.threads[block.ready.pop(now.is_random ? draw() % block.ready.count : 0)];
@@ -256,47 +261,50 @@ void run(const Launch &launch) {
         if (block.shared.size()) std::memcpy(block.shared.data(), shared, block.shared.size());
         if (block.ready.count) continue;
         if (block.left) fail_stuck(block);
-        if (begun < count) start(block, now.is_reversed ? count - ++begun : begun++);
-        else running.erase(running.begin() + (std::ptrdiff_t)(at % running.size()));
+        idle.push_back(&block);
+        running.erase(turn);
     }
     for (Block &block : blocks)
         if (block.dynamic) memory::release(block.dynamic);
     now = {};
 }
 
-unsigned thread_number() { return number_of(*now.thread); }
+unsigned thread_number() { return now.thread->number; }
 uint3 block_index() { return now.block->index; }
 uint3 block_shape() { return {now.launch->threads, 1, 1}; }
 uint3 grid_shape() { return now.launch->grid; }
 char *dynamic_memory() { return now.block->dynamic; }
 
-// What a lane gets of those that have met.
-static u64 outcome(const Thread *warp, u32 lane) {
-    const Thread &self = warp[lane];
-    u64 found = 0;
-    auto of_lane = [&](u32 other) {
-        if (other < WARP && !(self.mask >> other & 1)) fail("asks lane %u, which is not among %08x", other, self.mask);
-        return other < WARP ? warp[other].value : self.value;
-    };
-    switch (self.meeting) {
-    case SHUFFLE: return of_lane(self.argument % WARP);
-    case SHUFFLE_UP: return of_lane(lane - self.argument);
-    case SHUFFLE_DOWN: return of_lane(lane + self.argument);
-    case SHUFFLE_XOR: return of_lane(lane ^ self.argument);
-    case BALLOT:
-    case ANY:
-    case MATCH:
-        for (u32 other = 0; other < WARP; other++)
-            if (self.mask >> other & 1 && (self.meeting == MATCH ? warp[other].value == self.value : warp[other].value != 0)) found |= 1u << other;
-        return self.meeting == ANY ? found != 0 : found;
-    default: return 0;
+// What the lanes that have met get. One may ask for the value of a lane before the first or behind the last, which is its own.
+static void exchange(Thread *warp, Meeting meeting, u32 mask) {
+    u64 votes = 0;
+    for (u32 lane = 0; lane < WARP; lane++) votes |= (u64)(mask >> lane & 1 && warp[lane].value) << lane;
+    for (u32 lane = 0; lane < WARP; lane++) {
+        Thread &self = warp[lane];
+        if (!(mask >> lane & 1)) continue;
+        u32 other = lane;
+        switch (meeting) {
+        case SHUFFLE: other = self.argument % WARP; break;
+        case SHUFFLE_UP: other = lane - self.argument; break;
+        case SHUFFLE_DOWN: other = lane + self.argument; break;
+        case SHUFFLE_XOR: other = lane ^ self.argument; break;
+        case BALLOT: self.result = votes; continue;
+        case ANY: self.result = votes != 0; continue;
+        case MATCH:
+            self.result = 0;
+            for (u32 i = 0; i < WARP; i++) self.result |= (u64)(mask >> i & 1 && warp[i].value == self.value) << i;
+            continue;
+        default: continue;
+        }
+        if (other < WARP && !(mask >> other & 1)) fail("asks lane %u, which is not among %08x", other, mask);
+        self.result = warp[other < WARP ? other : lane].value;
     }
 }
 
 u64 meet_lanes(Meeting meeting, unsigned mask, u64 value, unsigned argument) {
     Block &block = *now.block;
     Thread &self = *now.thread;
-    u32 number = number_of(self), lane = number % WARP;
+    u32 number = self.number, lane = number % WARP;
     Thread *warp = &self - lane;
     u32 &waiting = block.waiting[number / WARP];
     if (!(mask >> lane & 1)) fail("is not among the lanes %08x that it waits for", mask);
@@ -311,8 +319,7 @@ u64 meet_lanes(Meeting meeting, unsigned mask, u64 value, unsigned argument) {
     for (u32 other = 0; other < WARP; other++)
         if (mask >> other & 1 && (warp[other].mask != mask || warp[other].meeting != meeting))
             fail("waits for the lanes %08x, but lane %u for %08x, or for something else", mask, other, warp[other].mask);
-    for (u32 other = 0; other < WARP; other++)
-        if (mask >> other & 1) warp[other].result = outcome(warp, other);
+    exchange(warp, meeting, mask);
     waiting &= ~mask;
     in_order(WARP, [&](u32 other) {
         if (!(mask >> other & 1) || other == lane) return;
@@ -335,7 +342,7 @@ unsigned meet_block(Meeting meeting, bool vote) {
         return block.outcome;
     }
     for (Thread &other : block.threads)
-        if (other.meeting != meeting) fail("is at another barrier than thread %u", number_of(other));
+        if (other.meeting != meeting) fail("is at another barrier than thread %u", other.number);
     block.outcome = block.votes;
     block.at_barrier = block.votes = 0;
     in_order((u32)block.threads.size(), [&](u32 i) {
