@@ -246,8 +246,9 @@ fn equal_weights_with_near_ids_take_few_rounds() {
 
 #[test]
 fn equal_weights_are_found_and_solved_in_ranges() {
-    let nearly = |e: u32| if e == 99_999 { -7.5 } else { 2.5 };
-    for (n, m) in [(300, 100_000), (20_000, 100_000), (90_000, 100_000)] {
+    let m = if is_emulated() { 20_000 } else { 100_000 };
+    let nearly = |e: u32| if e as usize == m - 1 { -7.5 } else { 2.5 };
+    for n in [m * 3 / 1000, m / 5, m * 9 / 10] {
         check_large(&random(n, m, Values::Unit));
         check_large(&random(n, m, Values::F64(vec![2.5; m])));
         check_large(&random(n, m, Values::F64((0..m as u32).map(nearly).collect())));
