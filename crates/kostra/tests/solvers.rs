@@ -145,6 +145,10 @@ fn a_giant_tree_among_small_ones() {
 /// Most edges are among few vertices, whose light ones touch a third of all: their rounds are on new numbers.
 #[test]
 fn light_edges_that_touch_few_vertices() {
+    // Kernels number no vertices so.
+    if is_emulated() {
+        return;
+    }
     let (n, m) = (140_000, 400_000);
     let vertex = |i: u64| (mix(i) % if mix(i) >> 63 == 0 { 500 } else { n }) as u32;
     let ends = || (0..m).map(|e| (vertex(2 * e), vertex(2 * e + 1)));
