@@ -14,9 +14,15 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 static POOLS: LazyLock<[ThreadPool; 3]> =
     LazyLock::new(|| [1, 2, 5].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
+/// With `KOSTRA_TEST_CUDA=emulated` the GPU is none (scripts/test-kernels). It takes a thousand times as long, so only its ways are
+/// tested, by one pool each, on fewer cases.
+fn is_emulated() -> bool {
+    std::env::var("KOSTRA_TEST_CUDA").is_ok_and(|value| value == "emulated")
+}
+
 /// With `KOSTRA_TEST_CUDA=1` a missing GPU is a failure.
 static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
-    let mut devices = vec![Device::Cpu];
+    let mut devices = if is_emulated() { vec![] } else { vec![Device::Cpu] };
     match Device::cuda(0) {
         Ok(device) => devices.push(device),
         Err(reason) if std::env::var_os("KOSTRA_TEST_CUDA").is_some() => panic!("{reason}"),
@@ -33,7 +39,8 @@ fn for_each_way(case: &Case, maximum: bool, check: impl Fn(&str, Forest)) {
     // On GPUs, small graphs are solved in another way than large ones, unless no edge may be held in registers, or few.
     let more = DEVICES.iter().filter(|&&device| device != Device::Cpu);
     let ways = ways.chain(more.flat_map(|&device| ["kostra:hold=0", "kostra:hold=20"].map(|name| (device, name))));
-    for (pool, (device, name)) in POOLS.iter().flat_map(|pool| ways.clone().map(move |way| (pool, way))) {
+    let pools = if is_emulated() { &POOLS[1..2] } else { &POOLS[..] };
+    for (pool, (device, name)) in pools.iter().flat_map(|pool| ways.clone().map(move |way| (pool, way))) {
         let run = Run::new(name).unwrap().on(device).maximum(maximum).with_stats(true);
         let way = format!(
             "{name} on {device:?} with {} threads, maximum {maximum}, of {}",
@@ -67,7 +74,7 @@ fn seeds_of_every_nasty_shape() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if is_emulated() { 50 } else { 400 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn small_graphs_full_of_ties(case in any_case()) {

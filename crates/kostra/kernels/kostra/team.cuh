@@ -2,14 +2,10 @@
 #pragma once
 #include "kostra/state.cuh"
 
+// Without a GPU, tests/emulator/device.h has its own.
+#ifdef __CUDACC__
 extern __shared__ __align__(16) char dynamic[];
 __device__ __forceinline__ char *shared_memory() { return dynamic; }
-__device__ __forceinline__ Shared &shared() { return *(Shared *)shared_memory(); }
-__device__ __forceinline__ u64 *table() { return (u64 *)(shared_memory() + (sizeof(Shared) + 15) / 16 * 16); }
-
-// Reads past the block's own cache, for what other blocks may be writing now. (The barrier empties that cache.)
-__device__ __forceinline__ u32 fresh(const u32 *at) { return __ldcg(at); }
-__device__ __forceinline__ u64 fresh(const u64 *at) { return __ldcg(at); }
 
 // Orders what the block's threads wrote before the last `__syncthreads` before what any thread that sees it reads afterwards.
 // Cheaper than `__threadfence`, which also orders fences of all blocks.
@@ -27,6 +23,14 @@ __device__ __forceinline__ u64 read_in_order(const u64 *at) {
     asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
+#endif
+
+__device__ __forceinline__ Shared &shared() { return *(Shared *)shared_memory(); }
+__device__ __forceinline__ u64 *table() { return (u64 *)(shared_memory() + (sizeof(Shared) + 15) / 16 * 16); }
+
+// Reads past the block's own cache, for what other blocks may be writing now. (The barrier empties that cache.)
+__device__ __forceinline__ u32 fresh(const u32 *at) { return __ldcg(at); }
+__device__ __forceinline__ u64 fresh(const u64 *at) { return __ldcg(at); }
 
 // The blocks that work together: the first `size` of a cooperative launch.
 struct Team {

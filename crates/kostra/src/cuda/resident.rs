@@ -27,7 +27,7 @@ const ARCS: usize = u32::MAX as usize - (1 << 16);
 /// Keys that are read together at most: so many behind the last may be read, too.
 const TOGETHER: usize = 4;
 
-/// Blocks that collect edge ids; each has a thread for every block before it.
+/// Blocks that collect edge ids, at most; each has a thread for every block before it.
 const COLLECTORS: u32 = 512;
 
 /// A key on the GPU.
@@ -334,8 +334,10 @@ pub(super) fn collect<K: DeviceKey>(
     };
     let (count, chosen) = (slots as u64, solved.chosen);
     launch!(gpu, Module::Graph, "mark", gpu.over(slots), &chosen, &count, &bits);
-    let counts = gpu.room::<u32>(COLLECTORS as usize)?;
-    let shape = LaunchConfig { grid_dim: (COLLECTORS, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
+    // No more blocks than have a word for each thread.
+    let collectors = words.div_ceil(COLLECTORS.into()).clamp(1, COLLECTORS.into()) as u32;
+    let counts = gpu.room::<u32>(collectors as usize)?;
+    let shape = LaunchConfig { grid_dim: (collectors, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
     launch!(gpu, Module::Graph, "count_bits", shape, &bits, &words, &counts);
     let host_counts: Vec<usize> = gpu.stream.clone_dtoh(&counts)?.into_iter().map(|count| count as usize).collect();
     let count = host_counts.iter().sum();
