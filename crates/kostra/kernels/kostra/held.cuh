@@ -162,8 +162,8 @@ __device__ __forceinline__ void note_last(State &state, const Held &held, u32 we
         if (were_live >> i & 1) state.last = held.x[i];
 }
 
-// Hands all edges that are left to the first block.
-__device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u32 left) {
+// Hands all edges that are left to the first block. To the tree that is `spared` none was offered, so its cell may be anything.
+__device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u32 left, u32 spared) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 ballot = __ballot_sync(ALL, held.is_live(i)), first = 0;
@@ -175,7 +175,7 @@ __device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u
     team.sync();
     if (blockIdx.x) return;
     if (threadIdx.x == 0) team.state->handed = 0;
-    held.live = 0, held.hopes_x = held.hopes_y = ALL;
+    held.live = held.hopes_x = held.hopes_y = 0;
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = i * HOLDERS + threadIdx.x;
@@ -183,6 +183,7 @@ __device__ __forceinline__ void hand_over(Team &team, Held &held, uint4 *room, u
         uint4 given = room[at];
         held.x[i] = given.x, held.y[i] = given.y, held.mine[i] = pack(given.z, given.w);
         held.live |= 1u << i;
+        held.hopes_x |= (u32)(given.x != spared) << i, held.hopes_y |= (u32)(given.y != spared) << i;
     }
 }
 
@@ -226,7 +227,7 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
         }
         if (edges == 0) return;
         if (edges <= SOLO && !solo && !sleeping) {
-            hand_over(team, held, room, edges);
+            hand_over(team, held, room, edges, spared);
             if (blockIdx.x) return;
             solo = true;
         }
