@@ -1,10 +1,12 @@
 //! The contest for the smallest edge of every tree.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use rayon::prelude::*;
 
+use crate::bits::ones;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -226,12 +228,19 @@ impl<'a, K: Key> Contest<'a, K> {
         })
     }
 
-    /// Sets the bits of the edges that `mask` says, 64 edges at a time, and counts those of each block.
-    pub(super) fn select(
+    /// The edges that `mask` says, 64 at a time.
+    pub(super) fn select(&self, mask: impl Fn(Range<usize>) -> u64 + Sync) -> Result<Selected> {
+        let mut selected = Selected { bits: Buffer::of_any(self.graph.edges().div_ceil(64))?, counts: Vec::new() };
+        self.select_again(&mut selected, mask)?;
+        Ok(selected)
+    }
+
+    /// The same in memory that is there.
+    pub(super) fn select_again(
         &self,
-        bits: &mut [u64],
-        mask: impl Fn(std::ops::Range<usize>) -> u64 + Sync,
-    ) -> Result<Vec<usize>> {
+        selected: &mut Selected,
+        mask: impl Fn(Range<usize>) -> u64 + Sync,
+    ) -> Result<()> {
         let (m, block) = (self.graph.edges(), self.block());
         let select = |(number, words): (usize, &mut [u64])| {
             self.watch.check()?;
@@ -242,6 +251,49 @@ impl<'a, K: Key> Contest<'a, K> {
             }
             Ok(count)
         };
-        bits.par_chunks_mut(block / 64).enumerate().map(select).collect()
+        selected.counts = selected.bits.par_chunks_mut(block / 64).enumerate().map(select).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Hands over the selected edges of a block, in batches, after asking for their ends and what `ask` asks for.
+    #[inline(always)]
+    pub(super) fn each_batch(
+        &self,
+        number: usize,
+        selected: &[u64],
+        ask: impl Fn(usize),
+        mut act: impl FnMut(&[u32]),
+    ) -> Result<()> {
+        self.watch.check()?;
+        let (src, dst) = (self.graph.sources(), self.graph.targets());
+        let (mut batch, mut held) = ([0; BATCH], 0);
+        for (&word, first) in selected.iter().zip(((number * self.block()) as u32..).step_by(64)) {
+            if held + 64 > BATCH {
+                act(&batch[..held]);
+                held = 0;
+            }
+            for e in ones(word).map(|bit| first + bit as u32) {
+                prefetch(src, e as usize);
+                prefetch(dst, e as usize);
+                ask(e as usize);
+                batch[held] = e;
+                held += 1;
+            }
+        }
+        act(&batch[..held]);
+        Ok(())
+    }
+}
+
+/// Some edges of the graph: a bit for each, and how many there are in each block.
+pub(super) struct Selected {
+    pub(super) bits: Buffer<u64>,
+    pub(super) counts: Vec<usize>,
+}
+
+impl Selected {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.counts.iter().sum()
     }
 }

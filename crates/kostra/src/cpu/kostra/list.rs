@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::contest::{BATCH, Ballot, Ballots, Contest};
+use super::contest::{BATCH, Ballot, Ballots, Contest, Selected};
+use super::touched::{SharedMarks, mark};
 use crate::bits::{not_both_in, ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
 use crate::weight::Key;
 
-/// Of 64 edges, so many are looked at one by one; more are looked at all together.
+/// Of 64 edges, so many are listed without a look at their labels.
 const MANY: u32 = 16;
 
 /// The upper half of a word.
@@ -44,6 +45,37 @@ impl Edges for Whole<'_> {
     fn prefetch(&self, at: usize) {
         prefetch(self.src, at);
         prefetch(self.dst, at);
+    }
+}
+
+/// What the vertices of the graph are called in a list.
+pub(super) trait Names: Copy + Sync {
+    fn of(self, v: u32) -> u32;
+    fn prefetch(self, v: u32);
+}
+
+/// As they are.
+#[derive(Clone, Copy)]
+pub(super) struct Themselves;
+
+impl Names for Themselves {
+    #[inline(always)]
+    fn of(self, v: u32) -> u32 {
+        v
+    }
+    #[inline(always)]
+    fn prefetch(self, _: u32) {}
+}
+
+/// By the labels of their trees.
+impl Names for &[u32] {
+    #[inline(always)]
+    fn of(self, v: u32) -> u32 {
+        self[v as usize]
+    }
+    #[inline(always)]
+    fn prefetch(self, v: u32) {
+        prefetch(self, v as usize);
     }
 }
 
@@ -108,18 +140,22 @@ pub(super) fn joining(labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
     pack_flags(&flags)
 }
 
-/// As [`joining`], but looks at labels only where an end is not in the largest tree, `inside`, which has a bit for every vertex:
-/// most edges have both ends there, and the bits fit in a cache where the labels do not.
+/// As [`joining`], but looks at labels only where many edges have an end that is not in the largest tree, `inside`, which has a bit
+/// for every vertex: most edges have both ends there, and the bits fit in a cache where the labels do not. Few others may be inside
+/// another tree; that is seen when they are listed.
 #[inline(never)]
 pub(super) fn leaving(inside: &[u64], labels: &[u32], src: &[u32], dst: &[u32]) -> u64 {
-    let mut bits = not_both_in(inside, src, dst);
-    if bits.count_ones() > MANY {
-        return joining(labels, src, dst);
-    }
-    for bit in ones(bits) {
-        bits ^= u64::from(labels[src[bit] as usize] == labels[dst[bit] as usize]) << bit;
-    }
-    bits
+    let bits = not_both_in(inside, src, dst);
+    if bits.count_ones() > MANY { joining(labels, src, dst) } else { bits }
+}
+
+/// What edges do as soon as they are listed.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    /// They offer themselves to their trees.
+    Offer(Ballots<'a>),
+    /// They mark their trees as touched.
+    Mark(SharedMarks<'a>),
 }
 
 impl List {
@@ -162,62 +198,56 @@ impl List {
         self.spans = vec![Span { start: 0, len }];
     }
 
-    /// The selected edges of the graph, `counts` in each block, between the trees that `labels` says or, at first, their
-    /// ends. They offer themselves, self-loops excepted.
+    /// The selected edges of the graph between the trees that `names` says, those inside a tree excepted.
     pub(super) fn selected<K: Key>(
         contest: &Contest<K>,
-        selected: &[u64],
-        counts: &[usize],
-        labels: Option<&[u32]>,
-        ballots: Ballots,
+        selected: &Selected,
+        names: impl Names,
+        purpose: Purpose,
         room: impl FnOnce(usize) -> Result<Buffer<u64>>,
     ) -> Result<Self> {
-        let block = contest.block();
         let (src, dst) = (contest.graph.sources(), contest.graph.targets());
-        let mut starts = counts.to_vec();
+        let mut starts = selected.counts.clone();
         let mut words = room(2 * scan(&mut starts))?;
         let list = shared(&mut words);
         let fill = |(number, (&start, selected)): (usize, (&usize, &[u64]))| {
-            contest.watch.check()?;
-            let (ballot, mut next) = (ballots.mine(), start);
-            let mut put = |batch: &[u32]| {
+            // Its own copies, which the compiler can keep in registers.
+            let (src, dst, names) = (src, dst, names);
+            let (ballot, own_marks) = match purpose {
+                Purpose::Offer(ballots) => (Some(ballots.mine()), None),
+                Purpose::Mark(marks) => (None, Some(marks.mine())),
+            };
+            let mut next = start;
+            let put = |batch: &[u32]| {
                 let from = next;
-                if let Some(labels) = labels {
-                    for &e in batch {
-                        prefetch(labels, src[e as usize] as usize);
-                        prefetch(labels, dst[e as usize] as usize);
-                    }
+                for &e in batch {
+                    names.prefetch(src[e as usize]);
+                    names.prefetch(dst[e as usize]);
                 }
                 for &e in batch {
-                    let (mut u, mut v) = (src[e as usize], dst[e as usize]);
-                    if let Some(labels) = labels {
-                        (u, v) = (labels[u as usize], labels[v as usize]);
+                    let (u, v) = (names.of(src[e as usize]), names.of(dst[e as usize]));
+                    if let Some(ballot) = ballot {
+                        ballot.prefetch(u, v);
                     }
-                    ballot.prefetch(u, v);
                     list[2 * next].store(join(u, v), Relaxed);
                     list[2 * next + 1].store(contest.short(e as usize) | u64::from(e), Relaxed);
                     next += usize::from(u != v);
                 }
-                offer(contest, list, ballot, from, next);
+                if let Some(ballot) = ballot {
+                    offer(contest, list, ballot, from, next);
+                }
+                if let Some(own) = own_marks {
+                    for edge in list[2 * from..2 * next].chunks_exact(2) {
+                        let (u, v) = split(edge[0].load(Relaxed));
+                        mark(own, u);
+                        mark(own, v);
+                    }
+                }
             };
-            let (mut batch, mut held) = ([0; BATCH], 0);
-            for (&word, first) in selected.iter().zip(((number * block) as u32..).step_by(64)) {
-                if held + 64 > BATCH {
-                    put(&batch[..held]);
-                    held = 0;
-                }
-                for e in ones(word).map(|bit| first + bit as u32) {
-                    prefetch(src, e as usize);
-                    prefetch(dst, e as usize);
-                    contest.keys.prefetch(e as usize);
-                    batch[held] = e;
-                    held += 1;
-                }
-            }
-            put(&batch[..held]);
+            contest.each_batch(number, selected, |e| contest.keys.prefetch(e), put)?;
             Ok(Span { start, len: next - start })
         };
-        let blocks = starts.par_iter().zip(selected.par_chunks(block / 64));
+        let blocks = starts.par_iter().zip(selected.bits.par_chunks(contest.block() / 64));
         let spans = blocks.enumerate().map(fill).collect::<Result<_>>()?;
         Ok(Self { words, spans })
     }
@@ -280,37 +310,71 @@ impl List {
     pub(super) fn relabel<K: Key>(
         &mut self,
         contest: &Contest<K>,
-        labels: &[u32],
+        names: impl Names,
         ballots: Option<Ballots>,
     ) -> Result<()> {
         let words = shared(&mut self.words);
         self.spans.par_iter_mut().try_for_each(|span| {
             contest.watch.check()?;
             let ballot = ballots.map(|ballots| ballots.mine());
-            let (mut kept, end) = (span.start, span.start + span.len);
-            for first in (span.start..end).step_by(BATCH) {
-                for at in first + BATCH..end.min(first + 2 * BATCH) {
-                    let (u, v) = split(words[2 * at].load(Relaxed));
-                    prefetch(labels, u as usize);
-                    prefetch(labels, v as usize);
-                }
-                let from = kept;
-                for at in first..end.min(first + BATCH) {
-                    let (u, v) = split(words[2 * at].load(Relaxed));
-                    let (u, v) = (labels[u as usize], labels[v as usize]);
-                    if let Some(ballot) = ballot {
-                        ballot.prefetch(u, v);
-                    }
-                    words[2 * kept].store(join(u, v), Relaxed);
-                    words[2 * kept + 1].store(words[2 * at + 1].load(Relaxed), Relaxed);
-                    kept += usize::from(u != v);
-                }
-                if let Some(ballot) = ballot {
-                    offer(contest, words, ballot, from, kept);
-                }
+            #[cfg(target_arch = "x86_64")]
+            if crate::bits::has_popcnt() {
+                // SAFETY: nothing but the instruction makes the function unsafe to call, and the processor has it.
+                #[allow(unsafe_code)]
+                unsafe {
+                    relabel_popcnt(contest, words, names, ballot, span)
+                };
+                return Ok(());
             }
-            span.len = kept - span.start;
+            relabel(contest, words, names, ballot, span);
             Ok(())
         })
     }
+}
+
+/// As [`relabel`]: new numbers are counts of bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn relabel_popcnt<K: Key>(
+    contest: &Contest<K>,
+    words: &[AtomicU64],
+    names: impl Names,
+    ballot: Option<Ballot>,
+    span: &mut Span,
+) {
+    relabel(contest, words, names, ballot, span);
+}
+
+/// Renames the edges of a block.
+#[inline(always)]
+fn relabel<K: Key>(
+    contest: &Contest<K>,
+    words: &[AtomicU64],
+    names: impl Names,
+    ballot: Option<Ballot>,
+    span: &mut Span,
+) {
+    let (mut kept, end) = (span.start, span.start + span.len);
+    for first in (span.start..end).step_by(BATCH) {
+        for at in first + BATCH..end.min(first + 2 * BATCH) {
+            let (u, v) = split(words[2 * at].load(Relaxed));
+            names.prefetch(u);
+            names.prefetch(v);
+        }
+        let from = kept;
+        for at in first..end.min(first + BATCH) {
+            let (u, v) = split(words[2 * at].load(Relaxed));
+            let (u, v) = (names.of(u), names.of(v));
+            if let Some(ballot) = ballot {
+                ballot.prefetch(u, v);
+            }
+            words[2 * kept].store(join(u, v), Relaxed);
+            words[2 * kept + 1].store(words[2 * at + 1].load(Relaxed), Relaxed);
+            kept += usize::from(u != v);
+        }
+        if let Some(ballot) = ballot {
+            offer(contest, words, ballot, from, kept);
+        }
+    }
+    span.len = kept - span.start;
 }

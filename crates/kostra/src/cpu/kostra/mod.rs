@@ -9,7 +9,7 @@
 //!     list the edges that join two of the trees so made          (list)
 //!     contract the list
 //! else:
-//!     list the lightest edges, about 1.8 per vertex; contract it
+//!     list the lightest edges, about 1.8 per vertex (0.8 where they touch few of them); contract it
 //!     list the edges of the graph that join two of the trees so made; contract it
 //!
 //! contract a list:
@@ -30,7 +30,9 @@
 //! 4. Each thread has cells of its own where memory allows, merged at the end: no locked instruction, no core that waits for
 //!    another's cache. Elsewhere threads compete by compare-and-swap, but only where they can win.
 //! 5. Nothing that chance decides is a branch: offers, roots and survivors are selected, not jumped to.
-//! 6. Large arrays lie in huge pages, and the largest is used twice: clearing fresh pages took a tenth of the time.
+//! 6. Where a few vertices have most of the edges, the lightest edges leave the majority alone. A bit per vertex or tree says which
+//!    are touched, and counting bits numbers these without the others: rounds are then on a third of them.
+//! 7. Large arrays lie in huge pages, and the largest is used twice: clearing fresh pages took a tenth of the time.
 //!
 //! 64-bit keys are shortened to 32 bits for the cells, as numbers with 27 significant bits above the smallest in a sample;
 //! only where two shortened keys are equal are the keys themselves looked at.
@@ -40,7 +42,8 @@
 //! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex (where there
 //! are up to 8 edges per vertex, 16 and one per edge) and 8 more per vertex for each thread after the first (of no more threads than
 //! there are edges per vertex), and 16 per listed edge, of either key width: those that the first round leaves (0.4-0.7 of all)
-//! where edges are few, about 1.8 per vertex elsewhere.
+//! where edges are few, about 1.8 per vertex elsewhere. Where touched vertices are numbered, a bit per vertex and thread, and
+//! 8 bytes per 32 vertices.
 //! Prefer it, on any graph; `auto` does.
 
 mod chosen;
@@ -48,16 +51,18 @@ mod contest;
 mod equal;
 mod list;
 mod round;
+mod touched;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use self::chosen::Chosen;
-use self::contest::{Cells, Contest};
+use self::contest::{Cells, Contest, Selected};
 use self::equal::{are_equal, equal};
-use self::list::{List, Whole, joining, leaving};
+use self::list::{List, Names, Purpose, Themselves, Whole, joining, leaving};
 use self::round::compose;
+use self::touched::{Marks, Touched};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
@@ -80,6 +85,18 @@ const LIGHT: f64 = 1.8;
 /// Where n ln n times this are few among the edges, so many are taken instead: then they most likely connect all
 /// vertices (half would do if weights were random), and the other edges need not be looked at at all.
 const CONNECTING: f64 = 0.65;
+
+/// Graphs are skewed if this share of the ends of some edges, or more, are ends of those before: 0.19 and 0.27 on R-MAT and
+/// Kronecker graphs of .57, .19, .19, whose lightest edges touch a third of the vertices, 0.03 to 0.07 on others of a million.
+const SKEWED: f64 = 0.125;
+
+/// Vertices from which graphs may be skewed: of few, most are touched.
+const SKEWED_FROM: usize = 1 << 17;
+
+/// The lightest edges of skewed graphs, per vertex and square root of the edges per vertex: each costs its place in a list, and
+/// the more there are, the fewer of the others are left. 0.8 per vertex were best of 8 edges per vertex, 1.2 of 16, 1.5 or more
+/// of 40. Web graphs and cliques, which are not skewed, would take half as long again with 0.8.
+const LIGHT_SKEWED: f64 = 0.3;
 
 /// Few is one in so many.
 const FEW: f64 = 16.0;
@@ -124,10 +141,31 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     chosen.into_forest(graph, stats)
 }
 
-/// The ranks of some edges.
+/// Some edges.
+fn sampled(m: usize) -> impl Iterator<Item = usize> {
+    (0..SAMPLES.min(m.div_ceil(16)) as u64).map(move |i| below(mix(i), m as u64) as usize)
+}
+
+/// Their ranks.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
-    let count = SAMPLES.min(m.div_ceil(16));
-    (0..count as u64).map(|i| keys.ranked(below(mix(i), m as u64) as usize)).collect()
+    sampled(m).map(|e| keys.ranked(e)).collect()
+}
+
+/// Whether some vertices have so many of the edges that the lightest will touch few others.
+fn is_skewed(graph: &Graph) -> bool {
+    if graph.vertices() < SKEWED_FROM {
+        return false;
+    }
+    let (src, dst) = (graph.sources(), graph.targets());
+    let (mut seen, mut ends, mut repeated) = ([0u64; 2048], 0, 0);
+    for v in sampled(graph.edges()).flat_map(|e| [src[e], dst[e]]) {
+        let place = mix(v.into()) as usize % (64 * seen.len());
+        let word = &mut seen[place / 64];
+        repeated += *word >> (place % 64) & 1;
+        *word |= 1 << (place % 64);
+        ends += 1;
+    }
+    repeated as f64 > SKEWED * f64::from(ends)
 }
 
 /// The rank below which this share of a sample lies, which is not empty.
@@ -186,12 +224,11 @@ impl<'a, K: Key> Work<'a, K> {
         let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
         let labels: &[u32] = &labels;
         let joining = |edges: Range<usize>| joining(labels, &src[edges.clone()], &dst[edges]);
-        let mut selected = Buffer::of_any(graph.edges().div_ceil(64))?;
-        let counts = self.contest.select(&mut selected, joining)?;
+        let selected = self.contest.select(joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
         let room = self.cells.shrink(trees)?;
         self.cells.clear(trees, false);
-        let list = List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), |len| {
+        let list = List::selected(&self.contest, &selected, labels, Purpose::Offer(self.cells.ballots()), |len| {
             room.again(len)
         })?;
         self.contract(list, trees)?;
@@ -202,31 +239,67 @@ impl<'a, K: Key> Work<'a, K> {
     fn solve_light_first(&mut self, sample: &mut [K::Ranked]) -> Result<()> {
         let (n, m) = (self.contest.graph.vertices(), self.contest.graph.edges());
         let connecting = CONNECTING * n as f64 * (n as f64).ln();
-        let light = if connecting * FEW < m as f64 { connecting } else { LIGHT * n as f64 };
+        let is_connected = connecting * FEW < m as f64;
+        let is_skewed = !is_connected && is_skewed(self.contest.graph);
+        let per_vertex = if is_skewed { LIGHT_SKEWED * (m as f64 / n as f64).sqrt() } else { LIGHT };
+        let light = if is_connected { connecting } else { per_vertex * n as f64 };
         let threshold = at_share(sample, light / m as f64);
         let keys = self.contest.keys;
-        let mut selected = Buffer::of_any(m.div_ceil(64))?;
-        let counts = self.contest.select(&mut selected, |edges| keys.at_most(edges, threshold))?;
-        self.cells.clear(n, false);
-        let list = List::selected(&self.contest, &selected, &counts, None, self.cells.ballots(), Buffer::of_any)?;
+        let mut selected = self.contest.select(|edges| keys.at_most(edges, threshold))?;
         if let Some(stats) = &mut self.stats {
-            stats.facts.push(("light edges", list.len() as f64));
+            stats.facts.push(("light edges", selected.len() as f64));
         }
-        let (maps, trees) = self.contract(list, n)?;
-        if trees > 1 {
+        let (labels, trees) = if is_skewed {
+            let (maps, trees, touched) = self.contract_touched(&selected, Themselves, n)?;
             let labels = compose(maps);
+            (touched.spread(&labels, trees)?, touched.with_others(trees))
+        } else {
+            let (maps, trees) = self.contract_selected(&selected, Themselves, n)?;
+            (compose(maps), trees)
+        };
+        if trees > 1 {
             let labels: &[u32] = &labels;
             let (src, dst) = (self.contest.graph.sources(), self.contest.graph.targets());
             let inside = largest(labels);
             let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
-            let counts = self.contest.select(&mut selected, leaving)?;
-            self.cells.clear(trees, false);
-            let list =
-                List::selected(&self.contest, &selected, &counts, Some(labels), self.cells.ballots(), Buffer::of_any)?;
-            drop(selected);
-            self.contract(list, trees)?;
+            self.contest.select_again(&mut selected, leaving)?;
+            // Fewer edges than trees cannot touch them all.
+            if is_skewed || selected.len() < trees {
+                self.contract_touched(&selected, labels, trees)?;
+            } else {
+                self.contract_selected(&selected, labels, trees)?;
+            }
         }
         Ok(())
+    }
+
+    /// Lists selected edges of the graph between so many trees, as the names say, and contracts the list.
+    fn contract_selected(
+        &mut self,
+        selected: &Selected,
+        names: impl Names,
+        trees: usize,
+    ) -> Result<(Vec<Buffer<u32>>, usize)> {
+        self.cells.clear(trees, false);
+        let list =
+            List::selected(&self.contest, selected, names, Purpose::Offer(self.cells.ballots()), Buffer::of_any)?;
+        self.contract(list, trees)
+    }
+
+    /// The same with the trees alone that these edges touch, which are returned as well.
+    fn contract_touched(
+        &mut self,
+        selected: &Selected,
+        names: impl Names,
+        trees: usize,
+    ) -> Result<(Vec<Buffer<u32>>, usize, Touched)> {
+        let mut marks = Marks::new(trees, self.contest.threads)?;
+        let mut list = List::selected(&self.contest, selected, names, Purpose::Mark(marks.shared()), Buffer::of_any)?;
+        let touched = marks.touched();
+        self.cells.clear(touched.count, list.is_alone());
+        list.relabel(&self.contest, &touched, Some(self.cells.ballots()))?;
+        let (maps, left) = self.contract(list, touched.count)?;
+        Ok((maps, left, touched))
     }
 
     /// Joins trees along the edges of a list that have offered themselves, until none is left. Returns the maps of all rounds,
@@ -264,7 +337,7 @@ impl<'a, K: Key> Work<'a, K> {
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but no
             // more than those that are not chosen, and hardly fewer.
             offered = !is_dense(edges - (self.chosen.count() - before), left, densest);
-            list.relabel(&self.contest, &labels, offered.then(|| self.cells.ballots()))?;
+            list.relabel(&self.contest, &*labels, offered.then(|| self.cells.ballots()))?;
             maps.push(labels);
             trees = left;
         }
