@@ -255,15 +255,9 @@ impl<'a, K: Key> Contest<'a, K> {
         Ok(())
     }
 
-    /// Hands over the selected edges of a block, in batches, after asking for their ends and what `ask` asks for.
+    /// Hands over the selected edges of a block, in batches, after asking for their ends and keys.
     #[inline(always)]
-    pub(super) fn each_batch(
-        &self,
-        number: usize,
-        selected: &[u64],
-        ask: impl Fn(usize),
-        mut act: impl FnMut(&[u32]),
-    ) -> Result<()> {
+    pub(super) fn each_batch(&self, number: usize, selected: &[u64], mut act: impl FnMut(&[u32])) -> Result<()> {
         self.watch.check()?;
         let (src, dst) = (self.graph.sources(), self.graph.targets());
         let (mut batch, mut held) = ([0; BATCH], 0);
@@ -275,7 +269,7 @@ impl<'a, K: Key> Contest<'a, K> {
             for e in ones(word).map(|bit| first + bit as u32) {
                 prefetch(src, e as usize);
                 prefetch(dst, e as usize);
-                ask(e as usize);
+                self.keys.prefetch(e as usize);
                 batch[held] = e;
                 held += 1;
             }

@@ -244,7 +244,7 @@ impl List {
                     }
                 }
             };
-            contest.each_batch(number, selected, |e| contest.keys.prefetch(e), put)?;
+            contest.each_batch(number, selected, put)?;
             Ok(Span { start, len: next - start })
         };
         let blocks = starts.par_iter().zip(selected.bits.par_chunks(contest.block() / 64));

@@ -42,8 +42,8 @@
 //! Cost: O(m) expected on random weights, O(m log n) at worst. Memory beyond the graph: 1 bit per edge, 20 bytes per vertex (where there
 //! are up to 8 edges per vertex, 16 and one per edge) and 8 more per vertex for each thread after the first (of no more threads than
 //! there are edges per vertex), and 16 per listed edge, of either key width: those that the first round leaves (0.4-0.7 of all)
-//! where edges are few, about 1.8 per vertex elsewhere. Where touched vertices are numbered, a bit per vertex and thread, and
-//! 8 bytes per 32 vertices.
+//! where edges are few, about 1.8 per vertex elsewhere, or a quarter of all at worst. Where touched vertices are numbered, a bit per
+//! vertex and thread, and 8 bytes per 32 vertices.
 //! Prefer it, on any graph; `auto` does.
 
 mod chosen;
@@ -263,7 +263,7 @@ impl<'a, K: Key> Work<'a, K> {
             let inside = largest(labels);
             let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
             self.contest.select_again(&mut selected, leaving)?;
-            // Fewer edges than trees cannot touch them all.
+            // Where edges are fewer than trees, they most likely leave many alone.
             if is_skewed || selected.len() < trees {
                 self.contract_touched(&selected, labels, trees)?;
             } else {
