@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, sys};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, sys,
+};
 use cudarc::nvrtc::Ptx;
 
 use super::pipe::Pipe;
@@ -24,23 +26,32 @@ pub(super) enum Module {
 }
 
 impl Module {
-    /// As PTX, which the driver compiles for its GPU on first use. `scripts/ptx` makes it from the sources.
-    fn ptx(self) -> &'static str {
+    /// As `scripts/ptx` makes it from the sources.
+    fn code(self) -> Code {
+        macro_rules! code {
+            ($name:literal) => {
+                Code {
+                    ptx: include_str!(concat!("../../kernels/", $name, ".ptx")),
+                    machine: include_bytes!(concat!("../../kernels/", $name, ".fatbin")),
+                }
+            };
+        }
         match self {
-            Module::Graph => include_str!("../../kernels/graph.ptx"),
-            Module::Ecl => include_str!("../../kernels/ecl.ptx"),
-            Module::KostraU32 => include_str!("../../kernels/kostra-u32.ptx"),
-            Module::KostraU64 => include_str!("../../kernels/kostra-u64.ptx"),
-            Module::Contract => include_str!("../../kernels/contract.ptx"),
-            Module::Vineet => include_str!("../../kernels/vineet.ptx"),
-            Module::Uminho => include_str!("../../kernels/uminho.ptx"),
-            Module::Strut => include_str!("../../kernels/strut.ptx"),
-            Module::Pma => include_str!("../../kernels/pma.ptx"),
+            Module::Graph => code!("graph"),
+            Module::Ecl => code!("ecl"),
+            Module::KostraU32 => code!("kostra-u32"),
+            Module::KostraU64 => code!("kostra-u64"),
+            Module::Contract => code!("contract"),
+            Module::Vineet => code!("vineet"),
+            Module::Uminho => code!("uminho"),
+            Module::Strut => code!("strut"),
+            Module::Pma => code!("pma"),
         }
     }
 
-    /// The kernels that are compiled together with that of a name, as a solve that needs it first needs them all. The driver takes
-    /// 10 to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of graphs need.
+    /// The kernels that are compiled from PTX together with that of a name, as a solve that needs it first needs them all. The
+    /// driver takes 10 to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of
+    /// graphs need.
     fn group(self, name: &str) -> Vec<&str> {
         const ROUNDS: [&str; 4] = ["join_vertices", "build_all", "rounds", "held_rounds"];
         const FILTER: [&str; 3] = ["build_light", "build_heavy", "label"];
@@ -56,12 +67,23 @@ impl Module {
             },
         };
         match self {
-            Module::Graph => kernels_in(self.ptx()).collect(),
+            Module::Graph => kernels_in(self.code().ptx).collect(),
             Module::KostraU32 | Module::KostraU64 => of_kostra(),
             _ => vec![name],
         }
     }
 }
+
+/// The kernels of a module in two forms.
+struct Code {
+    /// Text that any supported driver compiles for its GPU, which takes a second for some.
+    ptx: &'static str,
+    /// What a driver of [`MACHINE_CODE_FROM`] would make of it, for several chips; its end says of what text it was made.
+    machine: &'static [u8],
+}
+
+/// The oldest driver that can load the machine code.
+const MACHINE_CODE_FROM: (u32, u32) = (13, 0);
 
 /// What declares a kernel in PTX, up to its name.
 const KERNEL: &str = ".visible .entry ";
@@ -210,6 +232,14 @@ impl From<DriverError> for Error {
     }
 }
 
+/// What of a module was loaded.
+struct Loaded {
+    /// All of it, where the driver took the machine code.
+    whole: Option<Arc<CudaModule>>,
+    /// Its kernels that were asked for, or compiled with these, by their names.
+    kernels: HashMap<String, CudaFunction>,
+}
+
 /// A GPU that was opened: it stays so until the program ends, with the kernels that were loaded.
 pub struct Gpu {
     pub(super) context: Arc<CudaContext>,
@@ -220,8 +250,9 @@ pub struct Gpu {
     pub(super) multiprocessors: u32,
     /// Bytes of shared memory that the blocks on a multiprocessor have together.
     pub(super) shared_memory: usize,
-    /// The kernels that were compiled, by their names.
-    kernels: Mutex<HashMap<Module, HashMap<String, CudaFunction>>>,
+    /// Whether the driver may load machine code.
+    takes_machine_code: bool,
+    modules: Mutex<HashMap<Module, Loaded>>,
 }
 
 static OPENED: Mutex<Vec<(u32, Arc<Gpu>)>> = Mutex::new(Vec::new());
@@ -258,7 +289,15 @@ impl Gpu {
             .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?
             as usize;
         keep_memory(&context)?;
-        Ok(Self { pipe: Mutex::default(), context, stream, multiprocessors, shared_memory, kernels: Mutex::default() })
+        Ok(Self {
+            pipe: Mutex::default(),
+            context,
+            stream,
+            multiprocessors,
+            shared_memory,
+            takes_machine_code: info(number)?.driver >= MACHINE_CODE_FROM,
+            modules: Mutex::default(),
+        })
     }
 
     /// Works with the buffers for copies, or with new ones where others use them.
@@ -280,20 +319,32 @@ impl Gpu {
         Ok(self.context.mem_get_info()?.0 as u64 + kept_memory(&self.context)?)
     }
 
-    /// The kernel of that name in a module, compiled and loaded on first use.
+    /// The kernel of that name in a module, loaded on first use; compiled then, where there is no machine code for this GPU.
     pub(super) fn kernel(&self, module: Module, name: &str) -> Result<CudaFunction> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernels = kernels.entry(module).or_default();
-        if let Some(kernel) = kernels.get(name) {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = modules.entry(module).or_insert_with(|| self.load(module));
+        if let Some(kernel) = loaded.kernels.get(name) {
             return Ok(kernel.clone());
         }
-        let mut group = module.group(name);
-        group.retain(|other| !kernels.contains_key(*other));
-        let code = self.context.load_module(Ptx::from_src(only(module.ptx(), &group)))?;
-        for other in group {
-            kernels.insert(other.into(), code.load_function(other)?);
+        let (code, names) = match &loaded.whole {
+            Some(whole) => (whole.clone(), vec![name]),
+            None => {
+                let mut group = module.group(name);
+                group.retain(|other| !loaded.kernels.contains_key(*other));
+                (self.context.load_module(Ptx::from_src(only(module.code().ptx, &group)))?, group)
+            }
+        };
+        for other in names {
+            loaded.kernels.insert(other.into(), code.load_function(other)?);
         }
         Ok(code.load_function(name)?)
+    }
+
+    /// A module's machine code. Where the driver does not take it, for a chip that is newer than the code for one, nothing is lost:
+    /// it compiles the PTX, kernels as they are needed.
+    fn load(&self, module: Module) -> Loaded {
+        let load = || self.context.load_module(Ptx::from_binary(module.code().machine.into())).ok();
+        Loaded { whole: self.takes_machine_code.then(load).flatten(), kernels: HashMap::new() }
     }
 
     /// Room for so many items, with anything in it.
@@ -328,7 +379,7 @@ impl Gpu {
     /// Lets a kernel be launched with so many bytes of shared memory. What others were allowed before stays allowed.
     fn allow_shared(&self, kernel: &CudaFunction, bytes: usize) -> Result<()> {
         use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST_SHARED;
-        let _one_at_a_time = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if kernel.get_attribute(MOST_SHARED)? < bytes as i32 {
             kernel.set_attribute(MOST_SHARED, bytes as i32)?;
         }
@@ -409,7 +460,7 @@ mod tests {
     fn ptx_of_some_kernels_has_these_and_all_that_is_declared() {
         let papers = [Module::Ecl, Module::Contract, Module::Vineet, Module::Uminho, Module::Strut, Module::Pma];
         for module in [Module::Graph, Module::KostraU32, Module::KostraU64].into_iter().chain(papers) {
-            let ptx = module.ptx();
+            let ptx = module.code().ptx;
             // Kernels and limits of their threads are declared as well, and functions that some call.
             let declared = |text: &str| {
                 let own = [KERNEL, FUNCTION, ".max", ".min"];

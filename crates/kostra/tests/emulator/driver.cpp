@@ -24,7 +24,7 @@ using Handle = void *;
 
 namespace {
 // Those of CUresult.
-enum Result : int { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_PTX = 218, NOT_FOUND = 500, OUT_OF_RESOURCES = 701, COOPERATIVE_LAUNCH_TOO_LARGE = 720 };
+enum Result : int { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, NO_BINARY_FOR_GPU = 209, INVALID_PTX = 218, NOT_FOUND = 500, OUT_OF_RESOURCES = 701, COOPERATIVE_LAUNCH_TOO_LARGE = 720 };
 
 // A small H200: blocks of 1024 threads have a multiprocessor for themselves, so cooperative launches have three blocks or more.
 constexpr int MULTIPROCESSORS = 3, THREADS = 1024, SHARED = 228 << 10, SHARED_OF_BLOCK = 227 << 10, SHARED_UNASKED = 48 << 10, SHARED_RESERVED = 1 << 10;
@@ -121,7 +121,7 @@ void check(const char *what, Pointer at, std::size_t bytes) {
 // ---- the device --------------------------------------------------------------------------------------------------------
 
 API cuInit(unsigned) { return SUCCESS; }
-API cuDriverGetVersion(int *version) { return *version = 12080, SUCCESS; }
+API cuDriverGetVersion(int *version) { return *version = 13000, SUCCESS; }
 API cuDeviceGetCount(int *count) { return *count = 1, SUCCESS; }
 API cuDeviceGet(int *device, int number) { return *device = number, number == 0 ? SUCCESS : INVALID_DEVICE; }
 API cuDeviceGetName(char *name, int length, int) { return std::snprintf(name, (std::size_t)length, "kostra emulator"), SUCCESS; }
@@ -215,6 +215,8 @@ API cuMemsetD8Async(Pointer at, unsigned char value, std::size_t bytes, Handle) 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
 API cuModuleLoadData(Handle *module, const char *ptx) {
+    // Machine code is for real chips.
+    if (std::strncmp(ptx, "//", 2)) return NO_BINARY_FOR_GPU;
     Handle library = dlopen(library_of(ptx).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) return std::fprintf(stderr, "emulator: %s\n", dlerror()), INVALID_PTX;
     *module = new Module{ptx, library, variables_of(library), {}};
