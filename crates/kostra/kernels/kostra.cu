@@ -10,6 +10,7 @@
 #include "kostra/lists.cuh"
 #include "kostra/rows.cuh"
 #include "kostra/sift.cuh"
+#include "kostra/strays.cuh"
 #include "kostra/trees.cuh"
 
 // What rounds are to do: begin with the list of light edges and label all complete trees, or begin with another list.
@@ -19,7 +20,8 @@ enum Task { LABEL, FINISH };
 template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K> &work) {
     State &state = *work.state;
     state.counters[work.turn ^ 1] = {};
-    state.done = state.swaps = state.handed = state.listed = state.strays = state.giant = 0;
+    state.done = state.swaps = state.handed = state.listed = state.last = 0;
+    state.strays = state.has_long_row = state.found = state.by_id = 0;
     state.rounds = state.levels = 1;
     state.round[0] = {graph.n, graph.m};
     state.level[0] = state.slots = graph.n;
@@ -45,7 +47,7 @@ __device__ __forceinline__ bool is_for_held(u32 edges, u32 trees, u32 few) {
 template <typename K> __device__ void contract(const Graph<K> &graph, Work<K> work, u32 launch, u32 few) {
     State &state = *work.state;
     Shared &s = shared();
-    if (is_for_held(state.listed, state.trees, few)) return;
+    if (state.by_id || is_for_held(state.listed, state.trees, few)) return;
     Team team(work, launch);
     u32 parts = state.parts, trees = state.trees, rounds = state.rounds, slots = state.slots, done = 0, levels = 1;
     u64 part_length = state.part_length;
@@ -102,6 +104,9 @@ __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u
     }
     List all = {list, s.list_starts, parts, edges, whole ? 0 : state.part_length};
     bool filtered = whole && work.factor > 0, too_many = !whole && edges > few, is_last = true;
+    // The list's order, and what is in the cells, are of use only where it is held as it is.
+    bool offered = !whole && !too_many && !state.by_id;
+    u32 spared = !whole && state.by_id ? state.giant & NUMBER : NONE;
     u32 left = trees, target = max(few / 4 * 3, 1u);
     for (u32 attempt = 0;; attempt++) {
         Held held;
@@ -116,13 +121,13 @@ __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u
             }
             held = hold_queued(all, sifted.count), is_last = sifted.is_rest;
         } else {
-            held = whole ? hold_graph(team, graph) : hold_list(team, all);
+            held = whole ? hold_graph(team, graph) : hold_list(team, all, !offered);
             u32 bound = filtered ? choose_short(graph, work.factor * graph.n) : 0;
             team.sync();
             if (filtered) held.send_to_sleep(bound);
         }
-        join_all_held(team, graph, list, held, work.cells, next_cells, work.links, chosen, work.next_list, mine, left,
-                      min(edges, few), filtered, !whole && !too_many, rounds);
+        join_all_held(team, graph, offered ? list : nullptr, held, work.cells, next_cells, work.links, chosen, work.next_list, mine,
+                      left, min(edges, few), filtered, offered, spared, rounds);
         if (is_last) break;
         team.sync();
     }
@@ -143,86 +148,8 @@ __device__ void contract_held(const Graph<K> &graph, Work<K> work, u32 launch, u
     state.rounds = rounds, state.levels = levels + 1, state.slots = slots + trees, state.swaps = 0;
 }
 
-// The number of the complete tree that a tree has joined.
-__device__ __forceinline__ u32 find_number(const u32 *links, u32 c) {
-    u32 link = links[c];
-    while (!(link & ROOT)) link = links[link];
-    return link & NUMBER;
-}
-
-// The label that a vertex or tree has in the end, if `label` is what it has after the map of that level.
-__device__ __forceinline__ u32 follow(const State &state, const u32 *map, u32 level, u32 levels, u32 label) {
-#pragma unroll 1
-    for (; level + 1 < levels && !(label & DONE); level++) {
-        map += state.level[level];
-        label = map[label];
-    }
-    return label;
-}
-
-// After the rounds on light edges: the complete tree of every vertex, empty cells for these trees, and the strays. Follows the
-// maps from one to the next, which for the last are links; large ones are first made to lead to the end at once.
-template <typename K> __device__ void label_vertices(const Work<K> &work, u32 n, u32 launch) {
-    State &state = *work.state;
-    Team team(work, launch);
-    u32 levels = state.levels, done = state.done;
-    u64 first = (u64)blockIdx.x * THREADS + threadIdx.x, step = (u64)gridDim.x * THREADS;
-    if (first == 0) state.trees = done, state.listed = 0;
-    if (done <= 1) return;
-    for (u64 c = first; c < done; c += step) work.cells[c] = EMPTY;
-    for (u32 level = levels; level-- > 1;) {
-        u32 trees = state.level[level];
-        if (level + 1 < levels && trees <= SHARE * 4) continue;
-        u32 *map = work.maps;
-#pragma unroll 1
-        for (u32 i = 0; i < level; i++) map += state.level[i];
-#pragma unroll 1
-        for (u64 c = first; c < trees; c += step) {
-            if (level + 1 < levels) map[c] = follow(state, map, level, levels, map[c]);
-            else map[c] = DONE | find_number(work.links, c);
-        }
-        team.sync();
-    }
-    // A warp's lanes take the vertices of all bits in a word, 32 at a time. Vertices that had labels of complete trees from the
-    // beginning have no edges.
-    u32 giant = DONE | find_number(work.links, state.giant), shift = work.stray_shift, lane = threadIdx.x % WARP;
-    u32 count = 0, some = NONE;
-    u64 words = ((n - 1) >> shift) / WARP + 1;
-    __shared__ u32 strays, member;
-    if (threadIdx.x == 0) strays = 0, member = NONE;
-    __syncthreads();
-#pragma unroll 1
-    for (u64 word = first / WARP; word < words; word += step / WARP) {
-        u32 bits = 0;
-#pragma unroll 1
-        for (u32 part = 0; part < 1u << shift; part++) {
-            u64 v = ((word << shift) + part) * WARP + lane;
-            u32 before = v < n ? work.maps[v] : DONE;
-            u32 label = follow(state, work.maps, 0, levels, before);
-            if (v < n) work.maps[v] = label;
-            if (label == giant) some = v;
-            u32 here = __ballot_sync(ALL, !(before & DONE) && label != giant);
-            if (shift < 5) {
-                u32 groups = WARP >> shift;
-                bool has_any = lane < groups && (here >> (lane << shift) & ((1u << (1 << shift)) - 1));
-                bits |= __ballot_sync(ALL, has_any) << part * groups;
-            } else if (here) {
-                bits |= 1u << (part >> (shift - 5));
-            }
-        }
-        if (lane == 0) work.strays[word] = bits;
-        count += __popc(bits);
-    }
-    u32 found = __ballot_sync(ALL, some != NONE);
-    if (found && lane == __ffs(found) - 1) atomicMin(&member, some);
-    if (lane == 0) atomicAdd(&strays, count);
-    __syncthreads();
-    if (threadIdx.x == 0) atomicAdd(&state.strays, strays);
-    if (threadIdx.x == 0 && member != NONE) state.member = member;
-}
-
 // The host makes room for these.
-static_assert(sizeof(State) <= 13720 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
+static_assert(sizeof(State) <= 13736 && sizeof(Shared) <= 12576, "STATE and SHARED in src/cuda/kostra/scratch.rs are too small");
 static_assert(Queue<WIDE>::bytes() <= WIDE / 2 + 16 + 4 * WIDE * (4 + 8 / sizeof(KEY) * 4), "the queue of src/cuda/kostra/scratch.rs is too small");
 
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
@@ -239,20 +166,25 @@ KERNEL(THREADS, 3) join_vertices(Graph<KEY> graph, Work<KEY> work) { join_first(
 
 KERNEL(THREADS, 2) build_light(Graph<KEY> graph, Work<KEY> work) { list_some<THREADS>(graph, work, nullptr); }
 
-// Heavy edges by strays, where these are few and there is a giant; by `build_all` elsewhere.
-template <typename K> __device__ __forceinline__ bool has_giant(const Graph<K> &graph, const Work<K> &work) {
-    return work.state->strays < ((graph.n - 1) >> work.stray_shift) / 2;
-}
-
 KERNEL(WIDE, 1) build_heavy(Graph<KEY> graph, Work<KEY> work) {
     if (work.state->done <= 1 || !has_giant(graph, work)) return;
-    Strays strays = {(u32 *)(shared_memory() + Queue<WIDE>::bytes()), work.stray_shift, work.state->member};
+    Strays strays = {(u32 *)(shared_memory() + Queue<WIDE>::bytes()), work.stray_shift, work.state->giant};
     strays.load(work.strays, graph.n);
     list_some<WIDE>(graph, work, &strays);
 }
 
-KERNEL(THREADS, 2) build_all(Graph<KEY> graph, Work<KEY> work, u32 heavy) {
-    if (!heavy || (work.state->done > 1 && !has_giant(graph, work))) list_all(graph, work, heavy);
+KERNEL(THREADS, 4) list_strays(Graph<KEY> graph, Work<KEY> work) {
+    if (work.state->done <= 1) return;
+    if (has_few_strays(graph, *work.state)) list_rows(graph, work);
+    else label_all(graph, work);
+}
+
+// All edges where none are light, and the heavy ones where strays are too many for the two above.
+KERNEL(THREADS, 2) build_all(Graph<KEY> graph, Work<KEY> work, u32 heavy, u32 few) {
+    State &state = *work.state;
+    if (heavy && (state.done <= 1 || (!graph.rows && has_giant(graph, work)))) return;
+    if (heavy && graph.rows && can_be_held(graph, state, few)) return end_rows(state);
+    list_all(graph, work, heavy);
 }
 
 // After light edges there may be a single tree.
@@ -268,4 +200,9 @@ KERNEL(HOLDERS, 1) held_rounds(Graph<KEY> graph, Work<KEY> work, u32 task, u32 f
     if (!is_over(*work.state, task)) contract_held<false>(graph, work, task == LABEL ? LIGHT_HELD : LAST_HELD, task, few);
 }
 
-KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) { label_vertices(work, graph.n, LABELS); }
+KERNEL(THREADS, 4) label(Graph<KEY> graph, Work<KEY> work) {
+    if (label_trees(graph, work)) mark_strays(graph, work);
+}
+KERNEL(THREADS, 4) find_strays(Graph<KEY> graph, Work<KEY> work) {
+    if (label_trees(graph, work)) queue_strays(graph, work);
+}

@@ -15,10 +15,10 @@ struct Held {
 
     __device__ __forceinline__ bool is_live(u32 i) const { return live >> i & 1; }
 
-    // Holds the edge at a position of a list.
-    __device__ __forceinline__ void take(u32 i, const uint4 *list, u32 position) {
+    // Holds the edge at a position of a list; what stands in cells is that, or its id.
+    __device__ __forceinline__ void take(u32 i, const uint4 *list, u32 position, bool by_id) {
         uint4 edge = list[position];
-        x[i] = edge.x, y[i] = edge.y, mine[i] = pack(edge.z, position);
+        x[i] = edge.x, y[i] = edge.y, mine[i] = pack(edge.z, by_id ? edge.w : position);
         live |= 1u << i;
     }
 
@@ -37,13 +37,13 @@ __device__ __forceinline__ u32 held_place(const Team &team, u32 i) {
 }
 
 // Takes the edges of a list.
-__device__ __forceinline__ Held hold_list(const Team &team, const List &list) {
+__device__ __forceinline__ Held hold_list(const Team &team, const List &list, bool by_id) {
     Held held;
     held.live = held.asleep = 0, held.hopes_x = held.hopes_y = ALL;
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = held_place(team, i);
-        if (at < list.count) held.take(i, list.edges, list.position(at));
+        if (at < list.count) held.take(i, list.edges, list.position(at), by_id);
     }
     return held;
 }
@@ -155,11 +155,11 @@ __device__ __forceinline__ void offer_held(const Graph<K> &graph, const uint4 *l
     }
 }
 
-// Notes a tree of the last round, from an edge that lies in it since then.
-__device__ __forceinline__ void note_giant(State &state, const Held &held, u32 were_live) {
+// Notes a tree that was joined last, from an edge that lies in it since then.
+__device__ __forceinline__ void note_last(State &state, const Held &held, u32 were_live) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++)
-        if (were_live >> i & 1) state.giant = held.x[i];
+        if (were_live >> i & 1) state.last = held.x[i];
 }
 
 // Hands all edges that are left to the first block. To the tree that is `spared` none was offered, so its cell may be anything.
@@ -198,17 +198,16 @@ __device__ __forceinline__ void restart(u64 *cells, u32 *links, Stretch mine) {
 }
 
 // Rounds until no edge is left. Positions are those in `list`, or ids, where there is none; all may have been `offered` to `cells`
-// before. `chosen` is NONE for roots, and for others the edge along which they joined. After a
-// hand-over the first block alone knows how many trees are left.
+// before, and one tree may be `spared` from the beginning. `chosen` is NONE for roots, and for others the edge along which they joined.
+// After a hand-over the first block alone knows how many trees are left.
 template <typename K>
 __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *list, Held &held, u64 *cells, u64 *next_cells,
                               u32 *links, u32 *chosen, uint4 *room, Stretch mine_of_trees, u32 &trees, u32 edges, bool sleeping,
-                              bool offered, u32 &rounds) {
+                              bool offered, u32 spared, u32 &rounds) {
     // One block does not wait for others, though these are still there.
     Team alone = team;
     alone.size = 1;
     bool solo = team.size == 1;
-    u32 spared = NONE;
     for (;; offered = false) {
         if (!offered) {
             u32 before = held.live;
@@ -216,14 +215,14 @@ __device__ void join_all_held(Team &team, const Graph<K> &graph, const uint4 *li
             offer_held(graph, list, held, cells, spared, edges > CROWD && edges / 4 > trees);
             u32 mine = __popc(held.live);
             edges = solo ? alone.count(mine) : team.count(mine);
-            if (edges == 0) note_giant(*team.state, held, before);
+            if (edges == 0) note_last(*team.state, held, before);
         }
         if (edges == 0 && sleeping) {
             // Cells of trees that were complete without the others may be old, and paths long.
             sleeping = false, held.live = held.asleep, edges = 0;
             restart(cells, links, mine_of_trees);
             team.sync();
-            spared = fresh(&team.state->giant);
+            spared = fresh(&team.state->last);
             continue;
         }
         if (edges == 0) return;

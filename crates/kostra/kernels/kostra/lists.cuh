@@ -32,10 +32,25 @@ template <typename T> __device__ __forceinline__ Run<T> load_run(const T *array,
     return run;
 }
 
-// The strays, read into a block's memory, and a vertex of the giant.
+// The trees that vertices are in: those of the first round, or, by the map of these, complete ones. Vertices without edges have labels
+// of complete trees from the beginning, and strays since they were found.
+struct Labels {
+    const u32 *maps, *of_trees;
+
+    __device__ __forceinline__ u32 operator()(u32 v) const {
+        u32 label = maps[v];
+        return of_trees && !(label & DONE) ? of_trees[label] : label;
+    }
+};
+template <typename K> __device__ __forceinline__ Labels labels_of_trees(const Work<K> &work) { return {work.maps, nullptr}; }
+template <typename K> __device__ __forceinline__ Labels labels_of_complete_trees(const Graph<K> &graph, const Work<K> &work) {
+    return {work.maps, work.maps + graph.n};
+}
+
+// The strays, read into a block's memory, and the giant's label, which is that of all others.
 struct Strays {
     u32 *bits;
-    u32 shift, member;
+    u32 shift, giant;
 
     __device__ void load(const u32 *strays, u32 n) {
         u32 words = ((n - 1) >> shift) / WARP + 1;
@@ -43,10 +58,9 @@ struct Strays {
         __syncthreads();
     }
 
-    // A vertex with the same label, which is that of all others or may be a stray.
-    __device__ __forceinline__ u32 alike(u32 v) const {
+    __device__ __forceinline__ u32 label(const Labels &labels, u32 v) const {
         u32 group = v >> shift;
-        return bits[group / WARP] >> group % WARP & 1 ? v : member;
+        return bits[group / WARP] >> group % WARP & 1 ? labels(v) : giant;
     }
 };
 
@@ -60,7 +74,7 @@ __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Stra
     K *queued_keys = (K *)(shared_memory() + Queue<COUNT>::bytes());
     Threshold<K> threshold = Threshold<K>::read(*work.state);
     Stretch mine = stretch(graph.m, gridDim.x);
-    const u32 *labels = work.maps;
+    Labels labels = strays ? labels_of_complete_trees(graph, work) : labels_of_trees(work);
     u32 kept = 0, waiting = 0;
     Run<K> keys[RUNS];
     auto start = [&](u64 first, u32 i) { return first + (i * COUNT + threadIdx.x) * RUN; };
@@ -93,8 +107,8 @@ __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Stra
             for (u32 i = 0; i < RUNS; i++)
 #pragma unroll
                 for (u32 j = 0; j < RUN; j++) {
-                    src[i].at[j] = labels[strays->alike(src[i].at[j])];
-                    dst[i].at[j] = labels[strays->alike(dst[i].at[j])];
+                    src[i].at[j] = strays->label(labels, src[i].at[j]);
+                    dst[i].at[j] = strays->label(labels, dst[i].at[j]);
                 }
 #pragma unroll
             for (u32 i = 0; i < RUNS; i++)
@@ -134,7 +148,7 @@ __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Stra
             }
 #pragma unroll
             for (u32 i = 0; i < EACH; i++)
-                if (keep[i]) edges[i].x = labels[edges[i].x] & NUMBER, edges[i].y = labels[edges[i].y] & NUMBER;
+                if (keep[i]) edges[i].x = labels(edges[i].x) & NUMBER, edges[i].y = labels(edges[i].y) & NUMBER;
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) keep[i] = keep[i] && edges[i].x != edges[i].y;
             u32 count = place<COUNT>(queue.tile, keep, places);
@@ -159,7 +173,7 @@ __device__ void list_some(const Graph<K> &graph, const Work<K> &work, const Stra
 template <typename K> __device__ void list_all(const Graph<K> &graph, const Work<K> &work, bool without_light) {
     Threshold<K> threshold = Threshold<K>::read(*work.state);
     Stretch mine = stretch(graph.m, gridDim.x);
-    const u32 *labels = work.maps;
+    Labels labels = without_light ? labels_of_complete_trees(graph, work) : labels_of_trees(work);
     u32 kept = 0;
     K keys[EACH];
     u32 src[EACH], dst[EACH];
@@ -180,7 +194,7 @@ template <typename K> __device__ void list_all(const Graph<K> &graph, const Work
         for (u32 i = 0; i < EACH; i++) {
             u64 e = first + i * THREADS + threadIdx.x;
             keep[i] = e < mine.to && !(without_light && threshold.is_light(keys[i], (u32)e));
-            edges[i] = make_uint4(labels[src[i]] & NUMBER, labels[dst[i]] & NUMBER, shorten(keys[i], graph.lowest), (u32)e);
+            edges[i] = make_uint4(labels(src[i]) & NUMBER, labels(dst[i]) & NUMBER, shorten(keys[i], graph.lowest), (u32)e);
         }
         load(first + TILE);
 #pragma unroll
@@ -242,7 +256,7 @@ __device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, 
     bool is_private = team.size > 1 && trees <= work.table && list.count / DENSE > trees;
     Minima<K> minima = {graph, work.next_list, work.next_cells, trees, is_private};
     u64 *cells = minima.begin();
-    u32 kept = 0, part = 0, inside = NONE;
+    u32 kept = 0, part = 0;
     for (u64 first = mine.from; first < mine.to; first += TILE) {
         uint4 held[EACH];
         bool keep[EACH];
@@ -255,15 +269,11 @@ __device__ void relabel(Team &team, const Graph<K> &graph, const Work<K> &work, 
         for (u32 i = 0; i < EACH; i++)
             if (keep[i]) held[i].x = map[held[i].x], held[i].y = map[held[i].y];
 #pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            if (keep[i] && held[i].x == held[i].y) keep[i] = false, inside = held[i].x;
-        }
+        for (u32 i = 0; i < EACH; i++) keep[i] = keep[i] && held[i].x != held[i].y;
         u32 count = place(s.tile, keep, places);
         put(graph, work.next_list, cells, mine.from + kept, keep, places, held);
         kept += count;
     }
     minima.end();
     if (threadIdx.x == 0) state.kept[blockIdx.x] = kept;
-    // Where no block keeps any, this is the last tree that was completed.
-    if (kept == 0 && inside != NONE) state.giant = inside;
 }

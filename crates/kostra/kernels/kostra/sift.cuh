@@ -25,26 +25,26 @@ template <typename K> struct Bound {
     bool is_none;
     u32 short_key;
     K key;
-    u32 position;
+    u32 id;
 
-    __device__ __forceinline__ bool is_below(const Keys<K> &keys, const uint4 &edge, u32 at) const {
+    __device__ __forceinline__ bool is_below(const Keys<K> &keys, const uint4 &edge) const {
         if (is_none || edge.z != short_key) return is_none || edge.z < short_key;
         K other = whole_key(keys, edge);
-        return other < key || (other == key && at < position);
+        return other < key || (other == key && edge.w < id);
     }
 
     // From a sample of a block's threads, another at each attempt: about so many edges that join two trees are below it.
     __device__ static Bound choose(const Keys<K> &keys, const List &list, const u32 *links, u32 target, u32 attempt) {
         u32 at = below(mix((u64)attempt * HOLDERS + threadIdx.x), list.count);
-        u32 position[1] = {list.position(at)};
-        uint4 edge = list.edges[position[0]];
+        uint4 edge = list.edges[list.position(at)];
         K key[1] = {whole_key(keys, edge)};
+        u32 id[1] = {edge.w};
         bool joins = root_of(links, edge.x) != root_of(links, edge.y);
         float each = (float)list.count / HOLDERS;
         if (__syncthreads_count(joins) * each <= target) return {true, 0, 0, 0};
         u32 wanted = max((u32)(target / each), 1u);
         K bound = find_bound(key, joins, wanted);
-        return {false, shorten(bound, keys.lowest), bound, find_bound(position, joins && key[0] == bound, wanted)};
+        return {false, shorten(bound, keys.lowest), bound, find_bound(id, joins && key[0] == bound, wanted)};
     }
 };
 
@@ -72,7 +72,7 @@ __device__ __noinline__ Sifted sift(Keys<K> keys, List list, const u32 *links, u
             if (keep[i]) edges[i] = list.edges[places[i]];
 #pragma unroll
         for (u32 i = 0; i < HOLD; i++) {
-            if (keep[i] && !bound.is_below(keys, edges[i], places[i])) keep[i] = false;
+            if (keep[i] && !bound.is_below(keys, edges[i])) keep[i] = false;
             if (keep[i]) edges[i].x = root_of(links, edges[i].x), edges[i].y = root_of(links, edges[i].y);
         }
 #pragma unroll
@@ -96,7 +96,7 @@ __device__ __forceinline__ Held hold_queued(const List &list, u32 count) {
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++) {
         u32 at = i * HOLDERS + threadIdx.x;
-        if (at < count) held.take(i, list.edges, queue()[at]);
+        if (at < count) held.take(i, list.edges, queue()[at], true);
     }
     return held;
 }

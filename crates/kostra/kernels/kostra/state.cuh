@@ -26,6 +26,9 @@ constexpr u32 OWN_ROW = 8;
 // Lanes of a group, and vectors of a piece that a warp's lanes read at a time.
 constexpr u32 GROUP = 8;
 constexpr u32 AHEAD = 4;
+// Arcs of a stray's row that a lane reads at a time, and edges of such rows that a block keeps before it writes them.
+constexpr u32 ROW_STEPS = 2;
+constexpr u32 ROWS_QUEUE = 1024;
 // So many steps of a path are walked before the rest is left to another pass over all trees; and before it is shortened for others.
 constexpr u32 WALK = 64;
 constexpr u32 SHORT_WALK = 8;
@@ -83,8 +86,12 @@ struct State {
     u32 handed;
     // Edges on the list as it was built.
     u32 listed;
-    // The giant, as a tree of the last round on light edges; a vertex in it; and how many groups of vertices have strays.
-    u32 giant, member, strays;
+    // A tree that was joined last, and the label of the giant.
+    u32 last, giant;
+    // How many strays there are, or groups of vertices that have some; whether one's row is long, and the edges found in their rows.
+    u32 strays, has_long_row, found;
+    // Whether the list is in no order, and nothing was offered to cells, in which there are to be ids instead of positions.
+    u32 by_id;
     // The blocks that wrote the list, and the room of each.
     u32 parts;
     u64 part_length;
@@ -126,8 +133,7 @@ template <typename K> struct Work {
     Piece<K> *pieces;
     // The hubs, each with its first piece.
     uint2 *hubs;
-    // A bit for every 2^shift vertices, one behind the other: whether any has edges, but is not in the giant, as the last tree
-    // that light edges complete is called.
+    // A bit for every 2^shift vertices, one behind the other: whether any is a stray (strays.cuh).
     u32 *strays;
     u32 stray_shift;
     // Which counters are this solve's.

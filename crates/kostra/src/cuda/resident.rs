@@ -60,7 +60,8 @@ pub(super) struct Rows<K> {
     pub(super) neighbours: CudaSlice<u32>,
     pub(super) edges: CudaSlice<u32>,
     pub(super) keys: CudaSlice<K>,
-    /// Arcs in the longest row, and in all.
+    /// Rows that are not empty; arcs in the longest, and in all.
+    pub(super) filled: usize,
     pub(super) longest: usize,
     pub(super) arcs: usize,
 }
@@ -79,6 +80,7 @@ impl<K: DeviceKey> Rows<K> {
             neighbours: gpu.room(arcs)?,
             edges: gpu.room(arcs)?,
             keys: gpu.room(arcs + TOGETHER)?,
+            filled: offsets.windows(2).filter(|row| row[0] < row[1]).count(),
             longest: offsets.windows(2).map(|row| (row[1] - row[0]) as usize).max().unwrap_or(0),
             arcs,
         };

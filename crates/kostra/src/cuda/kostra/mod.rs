@@ -74,7 +74,7 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
     // Left where it was only when all went well, as the next solve takes its counters to be cleared.
     let mut work = match scratch.take().filter(|scratch| scratch.shapes.hold == hold) {
         Some(scratch) => scratch,
-        None => Scratch::new(gpu, edges.n, edges.m, rows.is_some(), hold)?,
+        None => Scratch::new(gpu, edges.n, edges.m, rows.as_ref().map(|rows| rows.filled), hold)?,
     };
     work.take_turn();
     let graph = GraphArgument::new(gpu, edges, rows.as_ref(), run);
@@ -137,7 +137,7 @@ fn send_and_solve<K: DeviceKey>(
     run: &Run,
 ) -> Result<(Collected, Option<Stats>)> {
     let edges = Edges::room(gpu, graph, keys)?;
-    let scratch = Scratch::new(gpu, edges.n, edges.m, false, run.option("hold")?)?;
+    let scratch = Scratch::new(gpu, edges.n, edges.m, None, run.option("hold")?)?;
     clear_cells(gpu, &scratch, edges.n)?;
     let argument = GraphArgument::new(gpu, &edges, None, run);
     let mut sent = 0;
@@ -215,15 +215,15 @@ fn launch_rest<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scra
         return Ok(());
     };
     launch_together!(gpu, K::KOSTRA, "join_vertices", *join, graph, work);
-    if let Some(Filter { build_light, build_heavy, label }) = filter {
+    if let Some(Filter { build_light, label, build_heavy }) = filter {
         launch!(gpu, K::KOSTRA, "build_light", *build_light, graph, work);
         launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::LABEL, few);
         launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::LABEL, few);
-        launch_together!(gpu, K::KOSTRA, "label", *label, graph, work);
-        launch!(gpu, K::KOSTRA, "build_heavy", *build_heavy, graph, work);
+        launch_together!(gpu, K::KOSTRA, label.0, label.1, graph, work);
+        launch!(gpu, K::KOSTRA, build_heavy.0, build_heavy.1, graph, work);
     }
     let is_heavy = u32::from(filter.is_some());
-    launch!(gpu, K::KOSTRA, "build_all", *build, graph, work, &is_heavy);
+    launch!(gpu, K::KOSTRA, "build_all", *build, graph, work, &is_heavy, few);
     launch_together!(gpu, K::KOSTRA, "rounds", *rounds, graph, work, &task::FINISH, few);
     launch_together!(gpu, K::KOSTRA, "held_rounds", *held, graph, work, &task::FINISH, few);
     Ok(())

@@ -9,9 +9,12 @@ use crate::cuda::gpu::Gpu;
 use crate::cuda::resident::{DeviceKey, address};
 use crate::error::Result;
 
-/// Light edges wanted per vertex. Fewer leave more trees to the heavy edges, more make the rounds longer: against 1.5, on an H200, 1.0
-/// took up to a third longer (er) and 2.0 up to a fifth (r4), but 15 % less on a triangulation.
-const LIGHT: f32 = 1.5;
+/// Light edges wanted per vertex that has any. Fewer leave more strays to the heavy edges, more make the rounds longer.
+const LIGHT: f64 = 1.2;
+
+/// The same where edges are fewer than that per vertex, as in a triangulation: in the plane fewer leave no giant.
+const LIGHT_SPARSE: f64 = 2.0;
+const SPARSE: f64 = 3.5;
 
 /// Graphs with fewer edges per vertex are not filtered: most edges would be light.
 const FILTER_FROM: f64 = 2.5;
@@ -45,7 +48,7 @@ const OWN: usize = 2048;
 const STRAYS: usize = 1 << 18;
 
 /// Up to so many edges, one block per multiprocessor does the rounds: fewer blocks wait less for one another.
-const FEW: usize = 1 << 24;
+const FEW: usize = 1 << 22;
 
 /// What the kernels count, as far as the host reads it.
 #[derive(Clone, Copy)]
@@ -60,9 +63,12 @@ pub(super) struct State {
     swaps: u32,
     handed: u32,
     listed: u32,
+    last: u32,
     giant: u32,
-    member: u32,
     strays: u32,
+    has_long_row: u32,
+    found: u32,
+    by_id: u32,
     parts: u32,
     part_length: u64,
     threshold_key: u64,
@@ -143,8 +149,9 @@ pub(super) struct Search {
 
 pub(super) struct Filter {
     pub(super) build_light: LaunchConfig,
-    pub(super) build_heavy: LaunchConfig,
-    pub(super) label: LaunchConfig,
+    /// The kernel that labels vertices, and the one that lists heavy edges: of strays' rows where there are any.
+    pub(super) label: (&'static str, LaunchConfig),
+    pub(super) build_heavy: (&'static str, LaunchConfig),
 }
 
 /// Lays arrays one behind the other.
@@ -167,7 +174,7 @@ impl WorkArgument {
         let pieces = hubs + 2 * m / PIECE;
         let work = Self {
             state: all.place(STATE),
-            factor: if m as f64 >= FILTER_FROM * n as f64 { LIGHT } else { 0.0 },
+            factor: 0.0,
             table: 0,
             cells: all.place(8 * n),
             next_cells: all.place(8 * (n / 2 + 1)),
@@ -196,12 +203,21 @@ impl WorkArgument {
     }
 }
 
+/// Light edges wanted per vertex, of which so many have edges; 0 where all are taken.
+fn light_factor(n: usize, m: usize, filled: usize) -> f32 {
+    let (n, m, filled) = (n as f64, m as f64, filled as f64);
+    let light = if m < SPARSE * filled { LIGHT_SPARSE } else { LIGHT };
+    if m < FILTER_FROM * n { 0.0 } else { (light * filled / n) as f32 }
+}
+
 impl<K: DeviceKey> Scratch<K> {
-    /// Room to solve a graph of that size, where the threads hold no more edges than the run allows.
-    pub(super) fn new(gpu: &Gpu, n: u32, m: u32, has_rows: bool, hold: Option<u32>) -> Result<Self> {
-        let (n, m) = (n as usize, m as usize);
+    /// Room to solve a graph of that size, where so many rows are not empty, if it has any, and the threads hold no more edges than the
+    /// run allows.
+    pub(super) fn new(gpu: &Gpu, n: u32, m: u32, filled: Option<usize>, hold: Option<u32>) -> Result<Self> {
+        let (n, m, has_rows) = (n as usize, m as usize, filled.is_some());
         let memory = gpu.room::<u8>(WorkArgument::bytes::<K>(n, m) as usize)?;
         let (mut work, _) = WorkArgument::layout::<K>(address(gpu, &memory), n, m);
+        work.factor = light_factor(n, m, filled.unwrap_or(n));
         // SAFETY: the state lies in the memory.
         #[allow(unsafe_code)]
         unsafe {
@@ -234,7 +250,7 @@ impl Rounds {
             join: gpu.filled(K::KOSTRA, "join_vertices", THREADS, SHARED, n.div_ceil(TILE))?,
             build: gpu.filled(K::KOSTRA, "build_all", THREADS, SHARED, m.div_ceil(TILE))?,
             rounds: gpu.filled(K::KOSTRA, "rounds", THREADS, SHARED + 8 * work.table as usize, blocks)?,
-            filter: if work.factor > 0.0 { Some(Filter::new::<K>(gpu, n, m, work)?) } else { None },
+            filter: if work.factor > 0.0 { Some(Filter::new::<K>(gpu, n, m, has_rows, work)?) } else { None },
         })
     }
 }
@@ -249,21 +265,25 @@ impl Search {
 }
 
 impl Filter {
-    fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, work: &mut WorkArgument) -> Result<Self> {
+    fn new<K: DeviceKey>(gpu: &Gpu, n: usize, m: usize, has_rows: bool, work: &mut WorkArgument) -> Result<Self> {
         // Edges that wait, and what is counted of them; beside them the keys of light ones, or the strays.
         let (key, blocks) = (size_of::<K>(), m.div_ceil(TILE));
         let waiting = |threads: u32| threads as usize * 4 * (1 + 8 / key);
         let queue = |threads: u32| threads as usize / 2 + 16 + 4 * waiting(threads);
+        let shape = |kernel, threads, shared, blocks| gpu.filled(K::KOSTRA, kernel, threads, shared, blocks);
+        let build_light = shape("build_light", THREADS, queue(THREADS) + waiting(THREADS) * key, blocks)?;
+        let over_vertices =
+            |kernel| -> Result<_> { Ok((kernel, shape(kernel, THREADS, 0, n.div_ceil(THREADS as usize))?)) };
+        if has_rows {
+            let (label, build_heavy) = (over_vertices("find_strays")?, over_vertices("list_strays")?);
+            return Ok(Self { build_light, label, build_heavy });
+        }
         let most = gpu.shared_memory.saturating_sub(queue(WIDE) + OWN).min(STRAYS);
         let strays = |shift: u32| ((n - 1) >> shift).div_ceil(32) * 4 + 4;
         while strays(work.stray_shift) > most {
             work.stray_shift += 1;
         }
-        let (light, heavy) = (queue(THREADS) + waiting(THREADS) * key, queue(WIDE) + strays(work.stray_shift));
-        Ok(Self {
-            build_light: gpu.filled(K::KOSTRA, "build_light", THREADS, light, blocks)?,
-            build_heavy: gpu.filled(K::KOSTRA, "build_heavy", WIDE, heavy, blocks)?,
-            label: gpu.filled(K::KOSTRA, "label", THREADS, 0, n.div_ceil(THREADS as usize))?,
-        })
+        let heavy = shape("build_heavy", WIDE, queue(WIDE) + strays(work.stray_shift), blocks)?;
+        Ok(Self { build_light, label: over_vertices("label")?, build_heavy: ("build_heavy", heavy) })
     }
 }
