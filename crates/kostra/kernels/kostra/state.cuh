@@ -69,9 +69,8 @@ struct Round {
 
 // What begins with zeros.
 struct Counters {
-    // Of each cooperative launch: blocks that have arrived, and in the upper half what they have brought; and how that stood at
-    // the last barrier that all have reached.
-    u64 arrived[LAUNCHES], reached[LAUNCHES];
+    // Of each cooperative launch, for every other barrier: blocks that have arrived, and in the upper half what they have brought.
+    u64 arrived[LAUNCHES][2];
     u32 pieces, hubs;
 };
 

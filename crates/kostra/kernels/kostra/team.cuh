@@ -15,9 +15,6 @@ __device__ __forceinline__ u64 add_in_order(u64 *at, u64 amount) {
     asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(at), "l"(amount) : "memory");
     return before + amount;
 }
-__device__ __forceinline__ void write_in_order(u64 *at, u64 value) {
-    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
 __device__ __forceinline__ u64 read_in_order(const u64 *at) {
     u64 value;
     asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
@@ -38,33 +35,38 @@ struct Team {
     // Whose turn it is with the counters, and which of the solve's cooperative launches this is.
     u32 turn, launch;
     u32 size;
-    // Arrivals at barriers so far, and what was brought there.
-    u32 target, brought;
 
     template <typename K>
-    __device__ Team(const Work<K> &work, u32 launch)
-        : state(work.state), turn(work.turn), launch(launch), size(gridDim.x), target(0), brought(0) {}
+    __device__ Team(const Work<K> &work, u32 launch) : state(work.state), turn(work.turn), launch(launch), size(gridDim.x) {
+        if (threadIdx.x == 0) barriers() = {};
+    }
+
+    // What a block's first thread knows of barriers so far.
+    struct Barriers {
+        // They take turns with two counters, as one that waits may look at its own after others came to the next.
+        u32 phase;
+        // Of each counter: arrivals, and what was brought there.
+        u32 target[2], brought[2];
+    };
+    __device__ static Barriers &barriers() {
+        __shared__ Barriers barriers;
+        return barriers;
+    }
 
     // Waits until all have come. Adds up what the blocks bring, each one number that its threads agree on.
     __device__ u32 sync(u32 mine = 0) {
-        __shared__ u32 all_brought;
+        __shared__ u32 sum;
         __syncthreads();
         if (size == 1) return mine;
-        target += size;
         if (threadIdx.x == 0) {
-            Counters &counters = state->counters[turn];
-            u64 *reached = &counters.reached[launch], arrived = add_in_order(&counters.arrived[launch], pack(mine, 1));
-            if (low(arrived) == target) {
-                write_in_order(reached, arrived);
-            } else {
-                do arrived = read_in_order(reached);
-                while ((int)(low(arrived) - target) < 0);
-            }
-            all_brought = high(arrived);
+            Barriers &all = barriers();
+            u32 phase = all.phase ^= 1, target = all.target[phase] += size;
+            u64 *counter = &state->counters[turn].arrived[launch][phase], arrived = add_in_order(counter, pack(mine, 1));
+            while (low(arrived) != target) arrived = read_in_order(counter);
+            sum = high(arrived) - all.brought[phase];
+            all.brought[phase] = high(arrived);
         }
         __syncthreads();
-        u32 sum = all_brought - brought;
-        brought += sum;
         return sum;
     }
 

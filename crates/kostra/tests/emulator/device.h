@@ -96,5 +96,4 @@ template <typename T, typename U> constexpr std::common_type_t<T, U> max(T x, U 
 inline char *shared_memory() { return emulator::dynamic_memory(); }
 inline void fence() { __threadfence(); }
 inline unsigned long long add_in_order(unsigned long long *at, unsigned long long amount) { return atomicAdd(at, amount) + amount; }
-inline void write_in_order(unsigned long long *at, unsigned long long value) { *(volatile unsigned long long *)at = value; }
 inline unsigned long long read_in_order(const unsigned long long *at) { return __ldcg(at); }
