@@ -157,7 +157,6 @@ static_assert(Queue<WIDE>::bytes() <= WIDE / 2 + 16 + 4 * WIDE * (4 + 8 / sizeof
 KERNEL(THREADS, 4) search_rows(Graph<KEY> graph, Work<KEY> work) { find_smallest<false>(graph, work); }
 KERNEL(THREADS, 4) search_groups(Graph<KEY> graph, Work<KEY> work) { find_smallest<true>(graph, work); }
 KERNEL(THREADS, 4) search_pieces(Graph<KEY> graph, Work<KEY> work) { search_hubs(graph, work); }
-KERNEL(THREADS, 4) join_pieces(Graph<KEY> graph, Work<KEY> work) { merge_pieces(graph, work); }
 
 KERNEL(THREADS, 4) offer_edges(Graph<KEY> graph, u64 *cells, u32 from, u32 to) { offer_range(graph, cells, from, to); }
 KERNEL(THREADS, 4) look_up_edges(Graph<KEY> graph, Work<KEY> work) { look_up(graph, work); }

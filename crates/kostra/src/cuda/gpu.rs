@@ -56,14 +56,12 @@ impl Module {
         const ROUNDS: [&str; 4] = ["join_vertices", "build_all", "rounds", "held_rounds"];
         const STRAYS: [&str; 2] = ["find_strays", "list_strays"];
         const HEAVY: [&str; 2] = ["label", "build_heavy"];
-        const PIECES: [&str; 2] = ["search_pieces", "join_pieces"];
         const OFFERS: [&str; 2] = ["offer_edges", "look_up_edges"];
         let of_kostra = || match name {
             // Graphs of that many edges are filtered.
             "search_groups" => [&[name, "build_light"], &ROUNDS[..], &STRAYS].concat(),
             "search_rows" => [&[name], &ROUNDS[..]].concat(),
-            _ => match [&ROUNDS[..], &STRAYS, &HEAVY, &PIECES, &OFFERS].into_iter().find(|group| group.contains(&name))
-            {
+            _ => match [&ROUNDS[..], &STRAYS, &HEAVY, &OFFERS].into_iter().find(|group| group.contains(&name)) {
                 Some(group) => group.to_vec(),
                 None => vec![name],
             },

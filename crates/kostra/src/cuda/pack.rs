@@ -58,7 +58,10 @@ fn pack_by(numbers: &[u32], room: &mut [u8]) -> usize {
     let mut at = heads(numbers.len());
     let (heads, mut room) = room.split_at_mut(at);
     for (block, head) in numbers.chunks(BLOCK).zip(cast_slice_mut::<u8, [u32; 2]>(heads)) {
-        let (low, high) = block.iter().fold((u32::MAX, 0), |(low, high), &x| (low.min(x), high.max(x)));
+        let (mut low, mut high) = (u32::MAX, 0);
+        for &x in block {
+            (low, high) = (low.min(x), high.max(x));
+        }
         let bytes = 4 - (high - low).leading_zeros() as usize / 8;
         *head = [low, (at + bytes) as u32];
         let (packed, rest) = room.split_at_mut(bytes * block.len());
@@ -79,15 +82,22 @@ fn pack_by(numbers: &[u32], room: &mut [u8]) -> usize {
     at
 }
 
-/// Writes what becomes of each number, and asks for those of the next block.
+/// Writes what becomes of each number, and asks for those of the next block. With plain loops: where the program is not optimised as
+/// a whole, iterators' functions may stay calls, to code for any processor.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn each<T>(block: &[u32], packed: &mut [T], becomes: impl Fn(u32) -> T) {
     let ((lines, rest), (packed, behind)) = (block.as_chunks::<16>(), packed.as_chunks_mut::<16>());
-    for (line, packed) in lines.iter().zip(packed) {
+    for i in 0..lines.len() {
+        let (line, packed) = (&lines[i], &mut packed[i]);
         prefetch(line, BLOCK);
-        *packed = line.map(&becomes);
+        for j in 0..16 {
+            packed[j] = becomes(line[j]);
+        }
     }
-    rest.iter().zip(behind).for_each(|(&x, packed)| *packed = becomes(x));
+    for i in 0..rest.len() {
+        behind[i] = becomes(rest[i]);
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@
 //!
 //! 1. The first round reads every row once, without atomics, and leaves about a quarter of the vertices as trees. Short rows are
 //!    read by a thread each, longer ones by groups of lanes, and hubs' in pieces. One block meanwhile chooses the threshold.
-//! 2. A threshold, taken from a sample, keeps all but one and a half edges per vertex out of the rounds.
+//! 2. A threshold, taken from a sample, keeps all but the lightest edges out of the rounds: 1.2 per vertex, or 2 where there are
+//!    fewer than 3.5, as in a triangulation.
 //! 3. A round reads the list once: renaming, dropping and the next offers are one pass. Held edges are not even written: each
 //!    sees for itself whether a tree chose it, so that nothing is numbered or moved between two barriers.
 //! 4. The host launches one to twelve kernels and looks at no counter in between. All rounds on a list are one cooperative
@@ -33,8 +34,10 @@
 //!    few, wait there until there are enough for all threads.
 //! 7. A list that is long for its trees is not renamed round by round, but sifted: its smallest edges make most trees one, and
 //!    then most of the others lie inside a tree. It is read twice as a rule, and never written.
-//! 8. Light edges mostly leave one giant tree. A block that lists heavy ones has in its shared memory which groups of vertices
-//!    have strays, that are not in it, and looks up labels of those only.
+//! 8. Light edges mostly leave one giant tree. A heavy edge that joins two trees begins at a stray, a vertex outside it. Where these
+//!    are fewer than half, only their rows are read, and of a stray's edges to the giant only the smallest is kept. Without rows,
+//!    a block that lists heavy edges has in its shared memory which groups of vertices have strays, and looks up labels of those
+//!    only.
 //!
 //! 64-bit keys are shortened to 32 bits in cells and compared in full only where these are equal. Cost: `O(m log n)` work at
 //! worst, with filtering near `O(m + n log n)`; beside the edges it takes 33 bytes per edge and 36 per vertex.
@@ -193,7 +196,6 @@ fn search_rows<K: DeviceKey>(
     launch!(gpu, K::KOSTRA, search.kernel, search.shape, graph, work);
     if rows.longest > search.most {
         launch!(gpu, K::KOSTRA, "search_pieces", gpu.over(graph.n as usize), graph, work);
-        launch!(gpu, K::KOSTRA, "join_pieces", gpu.over(graph.n as usize), graph, work);
     }
     Ok(())
 }

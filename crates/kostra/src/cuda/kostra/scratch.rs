@@ -184,7 +184,7 @@ impl WorkArgument {
             next_list: all.place(16 * m),
             chosen: all.place(4 * 3 * n),
             pieces: all.place((16 + size_of::<K>()) * pieces),
-            hubs: all.place(8 * hubs),
+            hubs: all.place(16 * hubs),
             strays: all.place(STRAYS),
             stray_shift: 0,
             turn: 0,
