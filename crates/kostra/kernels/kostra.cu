@@ -27,12 +27,16 @@ template <typename K> __device__ void begin(const Graph<K> &graph, const Work<K>
     state.level[0] = state.slots = graph.n;
 }
 
-// The first round's joins.
+// The first round's joins, and before them what is left to do for hubs.
 template <typename K> __device__ void join_first(const Graph<K> &graph, const Work<K> &work) {
     Team team(work, JOIN);
     bool is_first = blockIdx.x == 0 && threadIdx.x == 0;
     u32 isolated = 0;
     if (is_first) begin(graph, work);
+    if (work.state->counters[work.turn].hubs) {
+        merge_pieces(graph, work);
+        team.sync();
+    }
     u32 trees = join(team, work, work.cells, work.maps, graph.n, isolated, FromRows{work.links});
     if (is_first) work.state->trees = trees;
 }

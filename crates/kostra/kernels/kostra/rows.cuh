@@ -99,14 +99,14 @@ template <typename K> __device__ void cut_rows(const Work<K> &work, u32 v, u32 f
     if (lane == WARP - 1) pieces = atomicAdd(&counters.pieces, end), hub = atomicAdd(&counters.hubs, __popc(hubs));
     u32 first = __shfl_sync(ALL, pieces, WARP - 1) + end - count;
     hub = __shfl_sync(ALL, hub, WARP - 1) + __popc(hubs & lanes_before());
-    if (is_hub) work.hubs[hub] = {v, first, count, 0};
+    if (is_hub) work.hubs[hub] = make_uint2(v, first);
     for (; hubs; hubs &= hubs - 1) {
         u32 owner = __ffs(hubs) - 1;
         u32 row = __shfl_sync(ALL, from, owner), row_end = __shfl_sync(ALL, to, owner);
-        u32 parts = __shfl_sync(ALL, count, owner), at = __shfl_sync(ALL, first, owner), number = __shfl_sync(ALL, hub, owner);
+        u32 parts = __shfl_sync(ALL, count, owner), at = __shfl_sync(ALL, first, owner);
         for (u32 i = lane; i < parts; i += WARP) {
             u32 begin = row + i * PIECE;
-            work.pieces[at + i] = {begin, row_end - begin > PIECE ? begin + PIECE : row_end, number, NONE, 0};
+            work.pieces[at + i] = {begin, row_end - begin > PIECE ? begin + PIECE : row_end, NONE, 0};
         }
     }
 }
@@ -149,29 +149,26 @@ template <bool BY_GROUPS, typename K> __device__ void find_smallest(const Graph<
     }
 }
 
-// Of the warps that search a hub's pieces the last to be done looks at what all have found.
 template <typename K> __device__ void search_hubs(const Graph<K> &graph, const Work<K> &work) {
-    u32 pieces = work.state->counters[work.turn].pieces, lane = threadIdx.x % WARP;
+    u32 pieces = work.state->counters[work.turn].pieces;
     for (u32 i = blockIdx.x * WARPS + threadIdx.x / WARP; i < pieces; i += gridDim.x * WARPS) {
         Piece<K> &piece = work.pieces[i];
-        Hub &hub = work.hubs[piece.hub];
         Smallest<K> best = search_row(graph, piece.from, piece.to);
-        if (hub.pieces > 1) {
-            bool is_last = false;
-            if (lane == 0) {
-                piece.key = best.key, piece.best = best.at;
-                fence();
-                is_last = atomicAdd(&hub.searched, 1) == hub.pieces - 1;
-                fence();
-            }
-            if (!__any_sync(ALL, is_last)) continue;
-            __syncwarp();
-            best = NOTHING<K>;
-            for (u32 at = hub.first + lane; at < hub.first + hub.pieces; at += WARP)
-                best.take(fresh(&work.pieces[at].key), fresh(&work.pieces[at].best));
-            best.template take_from_lanes<WARP>();
-        }
-        if (lane == 0) work.links[hub.v] = graph.neighbours[best.at], work.chosen[hub.v] = graph.edges[best.at];
+        if (threadIdx.x % WARP == 0) piece.key = best.key, piece.best = best.at;
+    }
+}
+
+template <typename K> __device__ void merge_pieces(const Graph<K> &graph, const Work<K> &work) {
+    u32 hubs = work.state->counters[work.turn].hubs;
+    u32 lane = threadIdx.x % GROUP, step = gridDim.x * THREADS / GROUP;
+    for (u32 first = (blockIdx.x * THREADS + threadIdx.x) / WARP * WARP / GROUP; first < hubs; first += step) {
+        u32 i = first + threadIdx.x % WARP / GROUP;
+        uint2 hub = work.hubs[min(i, hubs - 1)];
+        u32 count = (graph.rows[hub.x + 1] - graph.rows[hub.x] - 1) / PIECE + 1;
+        Smallest<K> best = NOTHING<K>;
+        for (u32 at = hub.y + lane; at < hub.y + count; at += GROUP) best.take(work.pieces[at].key, work.pieces[at].best);
+        best.template take_from_lanes<GROUP>();
+        if (i < hubs && lane == 0) work.links[hub.x] = graph.neighbours[best.at], work.chosen[hub.x] = graph.edges[best.at];
     }
 }
 

@@ -108,16 +108,9 @@ __device__ __forceinline__ void note_round(State &state, u32 number, u32 trees, 
     if (number < ROUNDS) state.round[number] = {trees, edges};
 }
 
-// A vertex with a long row, the pieces of it, and how many of them have been searched.
-struct Hub {
-    u32 v;
-    u32 first, pieces, searched;
-};
-
 // A part of a hub's row, and the smallest edge in it.
 template <typename K> struct Piece {
     u32 from, to;
-    u32 hub;
     u32 best;
     K key;
 };
@@ -137,7 +130,8 @@ template <typename K> struct Work {
     // The edge that a tree joined another along, round after round, or NONE; for some roots, that along which another joined them.
     u32 *chosen;
     Piece<K> *pieces;
-    Hub *hubs;
+    // The hubs, each with its first piece.
+    uint2 *hubs;
     // A bit for every 2^shift vertices, one behind the other: whether any is a stray (strays.cuh).
     u32 *strays;
     u32 stray_shift;

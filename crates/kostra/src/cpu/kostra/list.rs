@@ -257,7 +257,9 @@ impl List {
         let step = self.len().div_ceil(super::SAMPLES).max(1);
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
-        let mut sample: Vec<K::Ranked> = places.map(|at| contest.ranked(words[2 * at + 1])).collect();
+        let places: Vec<usize> = places.map(|at| 2 * at + 1).collect();
+        places.iter().for_each(|&at| prefetch(words, at));
+        let mut sample: Vec<K::Ranked> = places.iter().map(|&at| contest.ranked(words[at])).collect();
         let threshold = super::at_share(&mut sample, share);
         let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
         let is_light = |entry: u64| {

@@ -68,7 +68,7 @@ use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::mix::{below, mix};
-use crate::par::PARALLEL_FROM;
+use crate::par::{PARALLEL_FROM, prefetch};
 use crate::run::{Run, Stats};
 use crate::weight::{AnyKeys, Key, Keys};
 
@@ -141,14 +141,16 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     chosen.into_forest(graph, stats)
 }
 
-/// Some edges.
-fn sampled(m: usize) -> impl Iterator<Item = usize> {
-    (0..SAMPLES.min(m.div_ceil(16)) as u64).map(move |i| below(mix(i), m as u64) as usize)
+/// Some edges, of which all ask for memory before any is looked at.
+fn sampled(m: usize, prefetch: impl FnMut(usize)) -> Vec<usize> {
+    let edges: Vec<usize> = (0..SAMPLES.min(m.div_ceil(16)) as u64).map(|i| below(mix(i), m as u64) as usize).collect();
+    edges.iter().copied().for_each(prefetch);
+    edges
 }
 
 /// Their ranks.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
-    sampled(m).map(|e| keys.ranked(e)).collect()
+    sampled(m, |e| keys.prefetch(e)).into_iter().map(|e| keys.ranked(e)).collect()
 }
 
 /// Whether some vertices have so many of the edges that the lightest will touch few others.
@@ -158,7 +160,11 @@ fn is_skewed(graph: &Graph) -> bool {
     }
     let (src, dst) = (graph.sources(), graph.targets());
     let (mut seen, mut ends, mut repeated) = ([0u64; 2048], 0, 0);
-    for v in sampled(graph.edges()).flat_map(|e| [src[e], dst[e]]) {
+    let edges = sampled(graph.edges(), |e| {
+        prefetch(src, e);
+        prefetch(dst, e);
+    });
+    for v in edges.into_iter().flat_map(|e| [src[e], dst[e]]) {
         let place = mix(v.into()) as usize % (64 * seen.len());
         let word = &mut seen[place / 64];
         repeated += *word >> (place % 64) & 1;

@@ -49,7 +49,7 @@ impl Marks {
     pub(super) fn touched(&self) -> Touched {
         let (bits, len): (&[u32], usize) = (&self.bits, self.len);
         let mut words = vec![0u64; self.all.div_ceil(BITS)];
-        let block = block(words.len());
+        let block = words_of_block(self.all);
         let count = |(number, words): (usize, &mut [u64])| {
             let mut count = 0;
             for (at, word) in (number * block..).zip(words) {
@@ -66,6 +66,11 @@ impl Marks {
         });
         Touched { words, count, all: self.all }
     }
+}
+
+/// How many words one task takes.
+fn words_of_block(all: usize) -> usize {
+    block(all).div_ceil(BITS)
 }
 
 /// The marks of all threads.
@@ -103,7 +108,7 @@ impl Touched {
     /// The label of each, from the labels of those that are touched, `trees` of them; the others get labels of their own behind.
     pub(super) fn spread(&self, labels: &[u32], trees: usize) -> Result<Buffer<u32>> {
         let mut all = Buffer::of_any(self.all)?;
-        let block = block(self.words.len());
+        let block = words_of_block(self.all);
         let blocks = all.par_chunks_mut(block * BITS).zip(self.words.par_chunks(block)).enumerate();
         blocks.for_each(|(number, (all, words))| {
             let firsts = (number * block * BITS..).step_by(BITS);

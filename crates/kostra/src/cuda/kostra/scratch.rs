@@ -12,6 +12,11 @@ use crate::error::Result;
 /// Light edges wanted per vertex that has any. Fewer leave more strays to the heavy edges, more make the rounds longer.
 const LIGHT: f64 = 1.2;
 
+/// From so many such vertices a few more, this many for each doubling: the edges of strays are then about as many as before, and the
+/// threads can still hold them.
+const MANY: f64 = (1 << 23) as f64;
+const LIGHT_MORE: f64 = 0.15;
+
 /// The same where edges are fewer than that per vertex, as in a triangulation: in the plane fewer leave no giant.
 const LIGHT_SPARSE: f64 = 2.0;
 const SPARSE: f64 = 3.5;
@@ -184,7 +189,7 @@ impl WorkArgument {
             next_list: all.place(16 * m),
             chosen: all.place(4 * 3 * n),
             pieces: all.place((16 + size_of::<K>()) * pieces),
-            hubs: all.place(16 * hubs),
+            hubs: all.place(8 * hubs),
             strays: all.place(STRAYS),
             stray_shift: 0,
             turn: 0,
@@ -206,7 +211,7 @@ impl WorkArgument {
 /// Light edges wanted per vertex, of which so many have edges; 0 where all are taken.
 fn light_factor(n: usize, m: usize, filled: usize) -> f32 {
     let (n, m, filled) = (n as f64, m as f64, filled as f64);
-    let light = if m < SPARSE * filled { LIGHT_SPARSE } else { LIGHT };
+    let light = if m < SPARSE * filled { LIGHT_SPARSE } else { LIGHT + LIGHT_MORE * (filled / MANY).log2().max(0.0) };
     if m < FILTER_FROM * n { 0.0 } else { (light * filled / n) as f32 }
 }
 
