@@ -25,20 +25,17 @@ const PIECES: usize = 32;
 pub(super) const PACKED: usize = PIECE / 4;
 const PINNED: usize = most_bytes(PACKED);
 
-/// Streams on which the pieces are sent: while one begins or ends a copy, the other's is on the bus.
-const STREAMS: usize = 2;
-
 /// Pieces that are fetched together.
 const TOGETHER: usize = 4;
 
 /// What a thread copies at a time when all copy what was fetched.
 const SHARE: usize = 1 << 18;
 
-/// Pinned memory and the streams on which it is sent; what is fetched comes on the first.
+/// Pinned memory and the stream on which it is sent.
 pub(super) struct Pipe {
     context: Arc<CudaContext>,
     compute: Arc<CudaStream>,
-    streams: Vec<Arc<CudaStream>>,
+    stream: Arc<CudaStream>,
     /// Made on first use: pinning takes longer than small solves.
     room: Option<Room>,
 }
@@ -86,8 +83,8 @@ impl<'a> Load<'a> {
 
 impl Pipe {
     pub(super) fn new(context: &Arc<CudaContext>, compute: &Arc<CudaStream>) -> Result<Self> {
-        let streams = (0..STREAMS).map(|_| Ok(context.new_stream()?)).collect::<Result<_>>()?;
-        Ok(Self { context: context.clone(), compute: compute.clone(), streams, room: None })
+        let stream = context.new_stream()?;
+        Ok(Self { context: context.clone(), compute: compute.clone(), stream, room: None })
     }
 
     fn make_room(&mut self) -> Result<&mut Room> {
@@ -105,7 +102,7 @@ impl Pipe {
     /// Copies to the GPU's memory, part after part. As soon as all of a part is on its way, `sent` is told its number, on any thread;
     /// what it launches, and all that is launched later, sees the part.
     pub(super) fn send(&mut self, parts: &[Vec<Load>], sent: impl FnMut(usize) -> Result<()> + Send) -> Result<()> {
-        let (context, compute, streams) = (self.context.clone(), self.compute.clone(), self.streams.clone());
+        let (context, compute, stream) = (self.context.clone(), self.compute.clone(), self.stream.clone());
         let (mut pieces, mut left) = (Vec::new(), Vec::with_capacity(parts.len()));
         for (part, loads) in parts.iter().enumerate() {
             let before = pieces.len();
@@ -123,9 +120,7 @@ impl Pipe {
             let count = buffers.len();
             for turn in 0.. {
                 // Relaxed: the number is all that threads tell each other here.
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(part, what, to)) = pieces.get(number) else { break };
-                let stream = &streams[number % STREAMS];
+                let Some(&(part, what, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let (buffer, copied) = &mut buffers[turn % count];
                 copied.synchronize()?;
                 let len = match what {
@@ -140,11 +135,11 @@ impl Pipe {
                 unsafe {
                     result::memcpy_htod_async(to, &buffer[..len], stream.cu_stream())?;
                 }
-                copied.record(stream)?;
+                copied.record(&stream)?;
                 // Acquire and release: who comes last sees that the others have started their copies.
                 if left[part].fetch_sub(1, Ordering::AcqRel) == 1 {
                     let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
-                    join_all(&compute, &streams)?;
+                    compute.join(&stream)?;
                     sent(part)?;
                 }
             }
@@ -152,19 +147,12 @@ impl Pipe {
         };
         let shares = buffers.par_chunks_mut(PIECES / workers).take(workers).with_max_len(1);
         shares.map(work).collect::<Result<()>>()?;
-        join_all(&compute, &streams)
+        Ok(compute.join(&stream)?)
     }
 
     /// Lets what is sent or fetched from now on wait for what was launched so far.
     pub(super) fn wait(&self) -> Result<()> {
-        self.streams.iter().try_for_each(|stream| Ok(stream.join(&self.compute)?))
-    }
-
-    /// The stream to fetch on, behind all that was sent.
-    fn fetching(&self) -> Result<Arc<CudaStream>> {
-        let (first, others) = (&self.streams[0], &self.streams[1..]);
-        join_all(first, others)?;
-        Ok(first.clone())
+        Ok(self.stream.join(&self.compute)?)
     }
 
     /// Looks at so many items of the GPU's memory at `from`, after what was launched before the last [`wait`](Self::wait).
@@ -174,7 +162,7 @@ impl Pipe {
         len: usize,
         look: impl FnOnce(&[T]),
     ) -> Result<()> {
-        let (bytes, stream) = (len * size_of::<T>(), self.fetching()?);
+        let (bytes, stream) = (len * size_of::<T>(), self.stream.clone());
         if bytes > PIECES * PINNED {
             let mut items = Buffer::of_any(len)?;
             self.receive(from, &mut items)?;
@@ -195,7 +183,7 @@ impl Pipe {
 
     /// Copies from the GPU's memory at `from`, after what was launched before the last [`wait`](Self::wait).
     pub(super) fn receive<T: bytemuck::Pod>(&mut self, from: sys::CUdeviceptr, items: &mut [T]) -> Result<()> {
-        let stream = self.fetching()?;
+        let stream = self.stream.clone();
         // What was sent last may still be on its way.
         stream.synchronize()?;
         let Room { bytes, copied } = self.make_room()?;
@@ -223,17 +211,10 @@ impl Pipe {
     }
 }
 
-/// Lets one stream wait for all that others have to do so far.
-fn join_all(stream: &CudaStream, others: &[Arc<CudaStream>]) -> Result<()> {
-    others.iter().try_for_each(|other| Ok(stream.join(other)?))
-}
-
 impl Drop for Pipe {
     /// The memory must not be freed while a copy uses it.
     fn drop(&mut self) {
         // A failure shows in whatever is done next.
-        for stream in &self.streams {
-            let _ = stream.synchronize();
-        }
+        let _ = self.stream.synchronize();
     }
 }
