@@ -25,7 +25,7 @@
 //!    fewer than 3.5, as in a triangulation.
 //! 3. A round reads the list once: renaming, dropping and the next offers are one pass. Held edges are not even written: each
 //!    sees for itself whether a tree chose it, so that nothing is numbered or moved between two barriers.
-//! 4. The host launches one to twelve kernels and looks at no counter in between. All rounds on a list are one cooperative
+//! 4. The host launches one to eleven kernels and looks at no counter in between. All rounds on a list are one cooperative
 //!    launch, in which the blocks wait for one another on the GPU; a launch and a look from the host would take several
 //!    times that. As edges get fewer, blocks that have nothing to do leave, down to one.
 //! 5. Every block writes what it keeps to a stretch of its own, in order, so no counter is shared. Lists stay in edge-id
