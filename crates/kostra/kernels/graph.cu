@@ -24,30 +24,10 @@ template <typename K> __device__ void gather_keys(const K *keys, const u32 *edge
     for (u64 a = (u64)blockIdx.x * blockDim.x + threadIdx.x; a < all; a += step) arc_keys[a] = a < arcs ? keys[edges[a]] : 0;
 }
 
-// The sum of the keys of some edges: of their lower and of their upper 32 bits, so that neither can overflow.
-template <typename K> __device__ void sum_keys(const K *keys, const u32 *edges, u64 count, u64 *sums) {
-    u64 step = (u64)gridDim.x * blockDim.x, lower = 0, upper = 0;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-        u64 key = keys[edges[i]];
-        lower += low(key);
-        upper += high(key);
-    }
-    for (u32 lanes = WARP / 2; lanes; lanes /= 2) {
-        lower += __shfl_down_sync(ALL, lower, lanes);
-        upper += __shfl_down_sync(ALL, upper, lanes);
-    }
-    if (threadIdx.x % WARP) return;
-    atomicAdd(&sums[0], lower);
-    if (upper) atomicAdd(&sums[1], upper);
-}
-
 #define KERNELS(K)                                                                                                     \
     extern "C" __global__ void make_keys_##K(K *keys, Map<K> map, u64 from, u64 to) { make_keys(keys, map, from, to); } \
     extern "C" __global__ void gather_keys_##K(const K *keys, const u32 *edges, K *arc_keys, u64 arcs, u64 all) {      \
         gather_keys(keys, edges, arc_keys, arcs, all);                                                                 \
-    }                                                                                                                  \
-    extern "C" __global__ void sum_keys_##K(const K *keys, const u32 *edges, u64 count, u64 *sums) {                   \
-        sum_keys(keys, edges, count, sums);                                                                            \
     }
 KERNELS(u32)
 KERNELS(u64)
@@ -62,20 +42,21 @@ struct Packed {
 struct AllPacked {
     Packed arrays[3];
 };
-constexpr u32 PACKED_BLOCK = 2048;
+constexpr u32 PACKED_BLOCK = 256;
 
-// Unpacks one array for each row of blocks, and one packed block after the other in each.
+// Unpacks one array for each row of blocks, and in each a packed block per warp after the other.
 extern "C" __global__ void __launch_bounds__(THREADS) unpack(AllPacked all, u32 count, u32 piece) {
     Packed array = all.arrays[blockIdx.y];
     u32 blocks = (count + PACKED_BLOCK - 1) / PACKED_BLOCK, piece_blocks = piece / PACKED_BLOCK;
-    for (u32 block = blockIdx.x; block < blocks; block += gridDim.x) {
+    u32 warps = THREADS / WARP, lane = threadIdx.x % WARP;
+    for (u32 block = blockIdx.x * warps + threadIdx.x / WARP; block < blocks; block += gridDim.x * warps) {
         const unsigned char *start = array.pieces + block / piece_blocks * array.stride;
         uint2 head = ((const uint2 *)start)[block % piece_blocks];
         u32 bytes = head.y % 8, first = block * PACKED_BLOCK, length = min(PACKED_BLOCK, count - first);
         const unsigned char *packed = start + (head.y - bytes), *thirds = packed + 2 * length;
         const unsigned short *halves = (const unsigned short *)packed;
-#pragma unroll 1
-        for (u32 i = threadIdx.x; i < length; i += THREADS) {
+#pragma unroll 4
+        for (u32 i = lane; i < length; i += WARP) {
             u32 above = 0;
             if (bytes == 1) above = packed[i];
             if (bytes == 2 || bytes == 3) above = halves[i];
@@ -119,12 +100,22 @@ template <typename K> __device__ void find_nan(const K *bits, K infinity, u64 co
 extern "C" __global__ void find_nan_u32(const u32 *bits, u32 infinity, u64 count, u64 *wrong) { find_nan(bits, infinity, count, wrong); }
 extern "C" __global__ void find_nan_u64(const u64 *bits, u64 infinity, u64 count, u64 *wrong) { find_nan(bits, infinity, count, wrong); }
 
-// Sets the bit of every edge in a list with gaps.
-extern "C" __global__ void mark(const u32 *chosen, u64 count, u32 *bits) {
+// The edges of a forest, as src/cuda/collect.rs fetches them: the sums of the lower and of the upper 32 bits of their keys, so that
+// neither can overflow, how many bits are set in each share, and a bit for every edge of the graph, in pairs of words.
+struct Marked {
+    u64 lower, upper;
+    u32 counts[512];
+
+    __device__ u32 *bits() { return (u32 *)(this + 1); }
+};
+
+// Sets the bit of every edge in a list with gaps, which has as many places as the number at `slots` says, if there is one.
+extern "C" __global__ void mark(const u32 *chosen, u64 count, const u32 *slots, Marked *marked) {
     u64 step = (u64)gridDim.x * blockDim.x;
+    if (slots) count = *slots;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
         u32 e = chosen[i];
-        if (e != NONE) atomicOr(&bits[e / 32], 1u << (e % 32));
+        if (e != NONE) atomicOr(&marked->bits()[e / 32], 1u << (e % 32));
     }
 }
 
@@ -134,42 +125,31 @@ __device__ __forceinline__ u64 share_length(u64 words) {
     return (words + tile - 1) / tile * THREADS;
 }
 
-// How many bits are set in each block's share.
-extern "C" __global__ void __launch_bounds__(THREADS) count_bits(const u32 *bits, u64 words, u32 *counts) {
-    __shared__ u32 sum;
-    if (threadIdx.x == 0) sum = 0;
-    __syncthreads();
-    u64 from = share_length(words) * blockIdx.x, to = min(words, from + share_length(words));
-    u32 count = 0;
-    for (u64 w = from + threadIdx.x; w < to; w += THREADS) count += __popc(bits[w]);
-    atomicAdd(&sum, count);
-    __syncthreads();
-    if (threadIdx.x == 0) counts[blockIdx.x] = sum;
+// Counts the bits of each block's share, and adds up the keys: the lanes of a warp take a word's bits one each.
+template <typename K> __device__ void count_marks(const K *keys, u64 words, Marked *marked) {
+    u64 share = share_length(words), from = share * blockIdx.x, to = min(words, from + share), lower = 0, upper = 0;
+    u32 count = 0, lane = threadIdx.x % WARP;
+    for (u64 first = from + threadIdx.x - lane; first < to; first += THREADS) {
+        u32 word = first + lane < to ? marked->bits()[first + lane] : 0;
+        count += __popc(word);
+#pragma unroll 8
+        for (u32 i = 0; i < WARP; i++) {
+            if (!(__shfl_sync(ALL, word, i) >> lane & 1)) continue;
+            u64 key = keys[(first + i) * 32 + lane];
+            lower += low(key);
+            upper += high(key);
+        }
+    }
+    for (u32 lanes = WARP / 2; lanes; lanes /= 2) {
+        count += __shfl_down_sync(ALL, count, lanes);
+        lower += __shfl_down_sync(ALL, lower, lanes);
+        upper += __shfl_down_sync(ALL, upper, lanes);
+    }
+    if (lane || !count) return;
+    atomicAdd(&marked->counts[blockIdx.x], count);
+    atomicAdd(&marked->lower, lower);
+    if (upper) atomicAdd(&marked->upper, upper);
 }
 
-// Writes the numbers of the set bits, ascending. At most THREADS blocks, as many as counted.
-extern "C" __global__ void __launch_bounds__(THREADS) collect_bits(const u32 *bits, u64 words, const u32 *counts, u32 *ids) {
-    __shared__ u32 sums[THREADS / WARP], start;
-    u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (threadIdx.x == 0) start = 0;
-    __syncthreads();
-    if (threadIdx.x < blockIdx.x) atomicAdd(&start, counts[threadIdx.x]);
-    __syncthreads();
-    u32 at = start;
-    u64 from = share_length(words) * blockIdx.x, to = min(words, from + share_length(words));
-    for (u64 first = from; first < to; first += THREADS) {
-        u64 w = first + threadIdx.x;
-        u32 word = w < to ? bits[w] : 0, count = __popc(word);
-        u32 end = warp_scan(count);
-        if (lane == WARP - 1) sums[warp] = end;
-        __syncthreads();
-        u32 before = 0, total = 0;
-        for (u32 i = 0; i < THREADS / WARP; i++) {
-            if (i < warp) before += sums[i];
-            total += sums[i];
-        }
-        for (u32 place = at + before + end - count; word; word &= word - 1) ids[place++] = (u32)(w * 32) + __ffs(word) - 1;
-        at += total;
-        __syncthreads();
-    }
-}
+extern "C" __global__ void __launch_bounds__(THREADS) count_marks_u32(const u32 *keys, u64 words, Marked *marked) { count_marks(keys, words, marked); }
+extern "C" __global__ void __launch_bounds__(THREADS) count_marks_u64(const u64 *keys, u64 words, Marked *marked) { count_marks(keys, words, marked); }

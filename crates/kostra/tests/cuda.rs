@@ -127,14 +127,14 @@ fn a_thousand_solves_leak_nothing_and_give_one_forest() {
 #[test]
 fn numbers_of_any_range_arrive_from_the_callers_arrays() {
     let Some(_gpu) = take_gpu() else { return };
-    // Longer than a packed piece, and than the edges that are sent before work begins.
+    // Longer than a packed piece, than the edges that are sent before work begins, and than those in pieces that become longer.
     let sizes = [
         (200_000, 9u64),
         (600_000, 250),
         (600_000, 60_000),
         (2_300_000, 70_000),
         (600_000, 1 << 23),
-        (2_300_000, 1 << 25),
+        (4_200_000, 1 << 25),
     ];
     for &(m, n) in some(&sizes, 1) {
         let random = |seed: u64| {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{result, sys};
 
+use super::collect::{Solved, collect};
 use super::edges::{Edges, Map, SAMPLES};
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::check_vertices;
-use super::resident::{DeviceKey, Solved, Solver, address, collect};
+use super::resident::{DeviceKey, Solver, address};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
@@ -184,7 +185,7 @@ impl DeviceGraph {
     fn fetch<K: DeviceKey>(&self, edges: &Edges<K>, solved: Option<Solved>) -> Result<Found> {
         let (gpu, n) = (&self.gpu, self.vertices);
         let ids = match &solved {
-            Some(solved) => collect(gpu, solved, edges, None)?.edges.to_vec(),
+            Some(solved) => collect(gpu, solved, edges)?.edges.to_vec(),
             None => Vec::new(),
         };
         let [src, dst] = [&edges.src, &edges.dst].map(|ends| gather::<u32>(gpu, address(gpu, ends), &ids));

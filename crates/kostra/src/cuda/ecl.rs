@@ -31,8 +31,9 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
+use super::collect::{Slots, Solved};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{DeviceKey, GraphArgument, Slots, Solved, Solver, address};
+use super::resident::{DeviceKey, GraphArgument, Solver, address};
 use crate::error::{Error, Result};
 use crate::run::{Run, Stats};
 

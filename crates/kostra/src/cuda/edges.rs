@@ -16,9 +16,22 @@ use crate::weight::Keys;
 /// Keys that are looked at to find a small one.
 pub(super) const SAMPLES: u64 = 1024;
 
-/// Edges that are sent before work on them begins, and numbers in their packed pieces. The first are few, so that all threads
-/// soon have sent something.
-const PARTS: [(usize, usize); 2] = [(PACKED, PACKED / 8), (4 * PACKED, PACKED)];
+/// Numbers in the packed pieces of the first part, and those of a whole part.
+const FIRST: usize = PACKED / 8;
+const WHOLE: usize = 4 * PACKED;
+
+/// Cuts edges into parts, which are sent before work on them begins, and says how many numbers their packed pieces have. The first
+/// pieces are short and the next twice as long, until they are whole: the threads soon send something, and before that has gone,
+/// more.
+fn parts(m: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+    let (mut from, mut next) = (0, FIRST);
+    std::iter::from_fn(move || {
+        let (piece, start) = (next, from);
+        from = m.min(start + WHOLE.min(8 * piece));
+        next = PACKED.min(2 * piece);
+        (start < from).then_some((start..from, piece))
+    })
+}
 
 /// How the bits of weights become keys.
 #[derive(Clone, Copy)]
@@ -71,19 +84,19 @@ impl<K: DeviceKey> Edges<K> {
         let (bits, map) = keys.parts();
         let (map, make_keys) = (Map(map), format!("make_keys_{}", K::SUFFIX));
         let (m, is_unit, key) = (graph.edges(), graph.weights().is_unit(), size_of::<K>());
-        let (mut parts, mut room, mut from) = (Vec::new(), room, 0);
-        while from < m {
-            let (len, piece) = PARTS[parts.len().min(1)];
-            let (edges, at) = (from..m.min(from + len), from as u64);
-            let mut part = Part { edges: edges.clone(), piece, loads: Vec::new(), packed: Vec::new() };
-            part.add(&graph.sources()[edges.clone()], address(gpu, &self.src) + 4 * at, &mut room);
-            part.add(&graph.targets()[edges.clone()], address(gpu, &self.dst) + 4 * at, &mut room);
-            if !is_unit {
-                part.add(&bits[edges], address(gpu, &self.keys) + key as u64 * at, &mut room);
-            }
-            from = part.edges.end;
-            parts.push(part);
-        }
+        let mut room = room;
+        let mut parts: Vec<Part> = parts(m)
+            .map(|(edges, piece)| {
+                let at = edges.start as u64;
+                let mut part = Part { edges: edges.clone(), piece, loads: Vec::new(), packed: Vec::new() };
+                part.add(&graph.sources()[edges.clone()], address(gpu, &self.src) + 4 * at, &mut room);
+                part.add(&graph.targets()[edges.clone()], address(gpu, &self.dst) + 4 * at, &mut room);
+                if !is_unit {
+                    part.add(&bits[edges], address(gpu, &self.keys) + key as u64 * at, &mut room);
+                }
+                part
+            })
+            .collect();
         let loads: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.loads)).collect();
         gpu.with_pipe(|pipe| {
             pipe.wait()?;
@@ -102,9 +115,7 @@ impl<K: DeviceKey> Edges<K> {
 
 /// Bytes that it takes to unpack so many edges.
 pub(super) fn room_to_unpack(m: usize) -> usize {
-    let [(first, small), (_, large)] = PARTS;
-    let room = |numbers: usize, piece| 3 * most_bytes(piece) * numbers.div_ceil(piece);
-    room(m.min(first), small) + room(m.saturating_sub(first), large)
+    parts(m).map(|(edges, piece)| 3 * most_bytes(piece) * edges.len().div_ceil(piece)).sum()
 }
 
 /// What is sent of some edges before work on them begins.
@@ -133,6 +144,9 @@ struct AllPacked([Packed; 3]);
 #[allow(unsafe_code)]
 unsafe impl DeviceRepr for AllPacked {}
 
+/// Warps in a block of the kernel that unpacks, each of which takes a block of numbers at a time.
+const WARPS: u32 = 16;
+
 impl<'a> Part<'a> {
     /// Adds an array that goes to that place: packed, if there is room for that and items have 32 bits.
     fn add<T: bytemuck::Pod>(&mut self, items: &'a [T], to: sys::CUdeviceptr, room: &mut Option<sys::CUdeviceptr>) {
@@ -151,7 +165,7 @@ impl<'a> Part<'a> {
         all.0[..self.packed.len()].copy_from_slice(&self.packed);
         let (count, piece, arrays) = (self.edges.len() as u32, self.piece as u32, self.packed.len() as u32);
         if arrays > 0 {
-            let shape = LaunchConfig { grid_dim: (count.div_ceil(BLOCK as u32), arrays, 1), ..gpu.over(1) };
+            let shape = LaunchConfig { grid_dim: (count.div_ceil(WARPS * BLOCK as u32), arrays, 1), ..gpu.over(1) };
             launch!(gpu, Module::Graph, "unpack", shape, &all, &count, &piece);
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::run::{Algorithm, Run};
 
+mod collect;
 mod contract;
 mod device;
 mod ecl;

@@ -156,18 +156,17 @@ impl Pipe {
     }
 
     /// Looks at so many items of the GPU's memory at `from`, after what was launched before the last [`wait`](Self::wait).
-    pub(super) fn look_at<T: bytemuck::Pod>(
+    pub(super) fn look_at<T: bytemuck::Pod, R>(
         &mut self,
         from: sys::CUdeviceptr,
         len: usize,
-        look: impl FnOnce(&[T]),
-    ) -> Result<()> {
+        look: impl FnOnce(&[T]) -> R,
+    ) -> Result<R> {
         let (bytes, stream) = (len * size_of::<T>(), self.stream.clone());
         if bytes > PIECES * PINNED {
             let mut items = Buffer::of_any(len)?;
             self.receive(from, &mut items)?;
-            look(&items);
-            return Ok(());
+            return Ok(look(&items));
         }
         let room = &mut self.make_room()?.bytes.as_mut_slice()?[..bytes];
         // SAFETY: the caller's memory at `from` has as many bytes. What was sent last has been read when the copy begins, and the
@@ -177,8 +176,7 @@ impl Pipe {
             result::memcpy_dtoh_async(room, from, stream.cu_stream())?;
         }
         stream.synchronize()?;
-        look(bytemuck::cast_slice(room));
-        Ok(())
+        Ok(look(bytemuck::cast_slice(room)))
     }
 
     /// Copies from the GPU's memory at `from`, after what was launched before the last [`wait`](Self::wait).

@@ -20,9 +20,10 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
+use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, Word, clear, rows_of};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{DeviceKey, Solved, Solver, address};
+use super::resident::{DeviceKey, Solver, address};
 use crate::cpu::{gamma_of, suitable_gamma};
 use crate::error::Result;
 use crate::run::{Algorithm, Run};

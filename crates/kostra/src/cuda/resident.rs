@@ -1,24 +1,21 @@
-//! Graphs in a GPU's memory, and forests on their way back.
+//! Graphs in a GPU's memory.
 
 use std::ops::Not;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, LaunchConfig, ValidAsZeroBits, sys};
-use rayon::prelude::*;
+use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits, sys};
 
+use super::collect::{Collected, Solved, collect};
 use super::edges::Edges;
 use super::gpu::{Gpu, Module, launch};
 use super::kostra::Scratch;
 use super::parts::{Need, memory_limit};
 use super::pipe::Load;
 use super::{ecl, kostra, pma, strut, uminho, vineet};
-use crate::bits::list_ones;
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
-use crate::par::split;
-use crate::run::{Algorithm, Run, Stats};
+use crate::run::{Algorithm, Run};
 use crate::weight::{AnyKeys, Key, Keys};
 
 /// Arcs that rows can point to: their places are 32-bit, and those that a warp reads ahead.
@@ -26,9 +23,6 @@ const ARCS: usize = u32::MAX as usize - (1 << 16);
 
 /// Keys that are read together at most: so many behind the last may be read, too.
 const TOGETHER: usize = 4;
-
-/// Blocks that collect edge ids, at most; each has a thread for every block before it.
-const COLLECTORS: u32 = 512;
 
 /// A key on the GPU.
 pub(super) trait DeviceKey: Key + DeviceRepr + ValidAsZeroBits + Not<Output = Self> {
@@ -140,8 +134,7 @@ impl<K: DeviceKey> GraphArgument<K> {
 
 /// Bytes on the GPU for so many edges of a graph, and for the forest on its way back.
 pub(super) fn bytes_of_edges(graph: &Graph, m: usize) -> u64 {
-    let (n, m) = (graph.vertices() as u64, m as u64);
-    (8 + bytes_of_key(graph)) * m + m / 8 + 4 * n + (1 << 20)
+    (8 + bytes_of_key(graph)) * m as u64 + m as u64 / 8 + (1 << 20)
 }
 
 fn bytes_of_key(graph: &Graph) -> u64 {
@@ -205,22 +198,6 @@ pub(super) struct Solver<K> {
     pub(super) chosen: Option<CudaSlice<u32>>,
 }
 
-/// The forest of a solve, still on the GPU.
-pub(super) struct Solved {
-    /// Where the edge ids are, with gaps.
-    pub(super) chosen: sys::CUdeviceptr,
-    pub(super) slots: Slots,
-    pub(super) stats: Option<Stats>,
-}
-
-/// How many places there are for edge ids.
-pub(super) enum Slots {
-    /// So many.
-    Count(usize),
-    /// As many as the 32-bit number at that address says.
-    At(sys::CUdeviceptr),
-}
-
 impl<'g> Resident<'g> {
     /// Whether the graph and what it takes to solve it fit into the GPU's memory, or the part that the run allows. If not,
     /// [`solve`](crate::solve) still does, in parts.
@@ -259,10 +236,10 @@ impl<'g> Resident<'g> {
     pub fn download(&self) -> Result<Forest> {
         let collected = match &self.solved {
             Some(solved) => match &self.any {
-                Any::Narrow(solver) => collect(&self.gpu, solved, &solver.edges, None)?,
-                Any::Wide(solver) => collect(&self.gpu, solved, &solver.edges, None)?,
+                Any::Narrow(solver) => collect(&self.gpu, solved, &solver.edges)?,
+                Any::Wide(solver) => collect(&self.gpu, solved, &solver.edges)?,
             },
-            None => Collected { edges: Buffer::zeroed(0)?, keys: 0 },
+            None => Collected::nothing()?,
         };
         Ok(collected.into_forest(self.graph, self.solved.as_ref().and_then(|solved| solved.stats.clone())))
     }
@@ -291,94 +268,4 @@ impl<K: DeviceKey> Solver<K> {
             _ => kostra::solve(gpu, self, run),
         }
     }
-}
-
-/// The chosen edges, from the GPU.
-pub(super) struct Collected {
-    /// Their ids, ascending.
-    pub(super) edges: Buffer<u32>,
-    /// The sum of their keys.
-    keys: u128,
-}
-
-impl Collected {
-    pub(super) fn into_forest(self, graph: &Graph, stats: Option<Stats>) -> Forest {
-        match graph.weights().total_of_keys(self.keys, self.edges.len()) {
-            Some(weight) => Forest::from_parts(graph.vertices(), self.edges.into(), weight, stats),
-            None => Forest::from_sorted(graph, self.edges, stats),
-        }
-    }
-}
-
-/// Fetches the chosen ones of these edges, to `room` unless that is too little or far too much.
-pub(super) fn collect<K: DeviceKey>(
-    gpu: &Gpu,
-    solved: &Solved,
-    edges: &Edges<K>,
-    room: Option<Buffer<u32>>,
-) -> Result<Collected> {
-    // A bit for every edge, in pairs of words.
-    let words = 2 * u64::from(edges.m.div_ceil(64));
-    let bits = gpu.stream.alloc_zeros::<u32>(words as usize)?;
-    let slots = match solved.slots {
-        Slots::Count(slots) => slots,
-        Slots::At(address) => {
-            let mut slots = [0u32];
-            // SAFETY: the address is that of a number which the solver wrote before it was done.
-            #[allow(unsafe_code)]
-            unsafe {
-                cudarc::driver::result::memcpy_dtoh_sync(&mut slots, address)?;
-            }
-            slots[0] as usize
-        }
-    };
-    let (count, chosen) = (slots as u64, solved.chosen);
-    launch!(gpu, Module::Graph, "mark", gpu.over(slots), &chosen, &count, &bits);
-    // No more blocks than have a word for each thread.
-    let collectors = words.div_ceil(COLLECTORS.into()).clamp(1, COLLECTORS.into()) as u32;
-    let counts = gpu.room::<u32>(collectors as usize)?;
-    let shape = LaunchConfig { grid_dim: (collectors, 1, 1), block_dim: (COLLECTORS, 1, 1), shared_mem_bytes: 0 };
-    launch!(gpu, Module::Graph, "count_bits", shape, &bits, &words, &counts);
-    let host_counts: Vec<usize> = gpu.stream.clone_dtoh(&counts)?.into_iter().map(|count| count as usize).collect();
-    let count = host_counts.iter().sum();
-    let ids = gpu.room::<u32>(count)?;
-    let (sums, sum_keys, items) = (gpu.stream.alloc_zeros::<u64>(2)?, format!("sum_keys_{}", K::SUFFIX), count as u64);
-    let mut fetched = match room.filter(|room| (count..=2 * count).contains(&room.len())) {
-        Some(room) => room,
-        None => Buffer::populated(count)?,
-    };
-    fetched.truncate(count);
-    gpu.with_pipe(|pipe| {
-        if (count as u64) < words {
-            launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
-            pipe.wait()?;
-            launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
-            return pipe.receive(address(gpu, &ids), &mut fetched);
-        }
-        // The bits are less to fetch than the ids. Meanwhile the keys are added up.
-        pipe.wait()?;
-        launch!(gpu, Module::Graph, "collect_bits", shape, &bits, &words, &counts, &ids);
-        launch!(gpu, Module::Graph, &sum_keys, gpu.over(count), &edges.keys, &ids, &items, &sums);
-        pipe.look_at(address(gpu, &bits), words as usize / 2, |bits| list_bits(bits, &host_counts, &mut fetched))
-    })?;
-    let sums = gpu.stream.clone_dtoh(&sums)?;
-    Ok(Collected { edges: fetched, keys: (u128::from(sums[1]) << 32) + u128::from(sums[0]) })
-}
-
-/// Lists the bits that are set, of which each collector has counted its share.
-fn list_bits(bits: &[u64], counts: &[usize], ids: &mut [u32]) {
-    // As `share_length` in the kernels.
-    let share = (2 * bits.len()).div_ceil(counts.len() * COLLECTORS as usize) * COLLECTORS as usize / 2;
-    let shares = bits.par_chunks(share).zip(split(ids, counts)).enumerate();
-    shares.for_each(|(number, (words, mut ids))| {
-        // What is copied a few pages at a time is not first read from memory, as what is written number by number is.
-        const FEW: usize = 64;
-        let mut listed = [0; 64 * FEW + 64];
-        for (few, first) in words.chunks(FEW).zip((number * share..).step_by(FEW)) {
-            let count = list_ones(few, 64 * first as u32, &mut listed);
-            let (to, rest) = ids.split_at_mut(count);
-            to.copy_from_slice(&listed[..count]);
-            ids = rest;
-        }
-    });
 }

@@ -15,9 +15,10 @@
 //!
 //! J. Vasconcellos, E. Cáceres, H. Mongelli and S. Song, "A parallel algorithm for minimum spanning tree on GPU", 2017.
 
+use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, clear, link_to_self};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{DeviceKey, Solved, Solver};
+use super::resident::{DeviceKey, Solver};
 use crate::error::Result;
 use crate::run::Run;
 

@@ -14,9 +14,10 @@
 
 use cudarc::driver::CudaSlice;
 
+use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, over_rows, rows_of, scan};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{DeviceKey, Solved, Solver, address};
+use super::resident::{DeviceKey, Solver, address};
 use crate::error::Result;
 use crate::run::Run;
 

@@ -16,9 +16,10 @@
 
 use cudarc::driver::{CudaSlice, sys};
 
+use super::collect::Solved;
 use super::contract::{Arcs, Chosen, Trees, Word, clear, link_to_self, scan};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{DeviceKey, Solved, Solver, address};
+use super::resident::{DeviceKey, Solver, address};
 use crate::error::Result;
 use crate::run::Run;
 

@@ -16,8 +16,9 @@ use cudarc::driver::{CudaSlice, LaunchConfig, sys};
 pub(super) use self::arcs::Arcs;
 pub(super) use self::sort::Word;
 pub(super) use self::trees::{Alive, Trees};
+use super::collect::{Slots, Solved};
 use super::gpu::{Gpu, Module, launch};
-use super::resident::{Rows, Slots, Solved, Solver, address};
+use super::resident::{Rows, Solver, address};
 use crate::error::{Error, Result};
 use crate::run::{Run, Stats};
 

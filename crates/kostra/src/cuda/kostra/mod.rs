@@ -50,10 +50,11 @@ use bytemuck::Zeroable;
 
 pub(super) use self::scratch::Scratch;
 use self::scratch::{Filter, Rounds, Search, Shapes, State, WorkArgument};
+use super::collect::{Collected, Marked, Slots, Solved};
 use super::edges::{Edges, room_to_unpack};
 use super::gpu::{Gpu, launch, launch_together};
 use super::parts::{self, Need, memory_limit};
-use super::resident::{Collected, DeviceKey, GraphArgument, Rows, Slots, Solved, Solver, bytes_of_edges, collect};
+use super::resident::{DeviceKey, GraphArgument, Rows, Solver, bytes_of_edges};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
@@ -91,7 +92,8 @@ pub(super) fn solve<K: DeviceKey>(gpu: &Gpu, solver: &mut Solver<K>, run: &Run) 
         }
     }
     launch_rest(gpu, &graph, &work)?;
-    let solved = settle(gpu, &work, run)?;
+    gpu.stream.synchronize()?;
+    let solved = Solved { chosen: work.work.chosen, slots: slots(&work), stats: stats(gpu, &work, run)? };
     *scratch = Some(work);
     Ok(solved)
 }
@@ -156,10 +158,10 @@ fn send_and_solve<K: DeviceKey>(
         look_up_edges(gpu, &argument, &scratch)?;
     }
     launch_rest(gpu, &argument, &scratch)?;
+    let marked = Marked::new(gpu, scratch.work.chosen, slots(&scratch), &edges)?;
     // While the GPU is at work. Few forests are much smaller.
     let room = Buffer::populated(graph.vertices().min(graph.edges()))?;
-    let solved = settle(gpu, &scratch, run)?;
-    Ok((collect(gpu, &solved, &edges, Some(room))?, solved.stats))
+    Ok((marked.fetch(gpu, Some(room))?, stats(gpu, &scratch, run)?))
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {
@@ -231,22 +233,23 @@ fn launch_rest<K: DeviceKey>(gpu: &Gpu, graph: &GraphArgument<K>, scratch: &Scra
     Ok(())
 }
 
-/// Waits until all is done.
-fn settle<K>(gpu: &Gpu, scratch: &Scratch<K>, run: &Run) -> Result<Solved> {
-    let (work, mut stats) = (&scratch.work, run.stats());
-    if let Some(stats) = &mut stats {
-        let mut state = [State::zeroed()];
-        // SAFETY: the kernels' state begins with these fields, in the scratch memory.
-        #[allow(unsafe_code)]
-        unsafe {
-            cudarc::driver::result::memcpy_dtoh_async(&mut state, work.state, gpu.stream.cu_stream())?;
-        }
-        gpu.stream.synchronize()?;
-        let [State { round, rounds, .. }] = state;
-        let counted = round.iter().take(rounds as usize);
-        stats.rounds = counted.map(|&[trees, edges]| vec![("trees", trees.into()), ("edges", edges.into())]).collect();
+/// Where the number of places for chosen edges will be.
+fn slots<K>(scratch: &Scratch<K>) -> Slots {
+    Slots::At(scratch.work.state + offset_of!(State, slots) as u64)
+}
+
+/// The rounds of a solve that is done, where the run asks for them.
+fn stats<K>(gpu: &Gpu, scratch: &Scratch<K>, run: &Run) -> Result<Option<Stats>> {
+    let Some(mut stats) = run.stats() else { return Ok(None) };
+    let mut state = [State::zeroed()];
+    // SAFETY: the kernels' state begins with these fields, in the scratch memory.
+    #[allow(unsafe_code)]
+    unsafe {
+        cudarc::driver::result::memcpy_dtoh_async(&mut state, scratch.work.state, gpu.stream.cu_stream())?;
     }
     gpu.stream.synchronize()?;
-    let slots = Slots::At(work.state + offset_of!(State, slots) as u64);
-    Ok(Solved { chosen: work.chosen, slots, stats })
+    let [State { round, rounds, .. }] = state;
+    let counted = round.iter().take(rounds as usize);
+    stats.rounds = counted.map(|&[trees, edges]| vec![("trees", trees.into()), ("edges", edges.into())]).collect();
+    Ok(Some(stats))
 }
