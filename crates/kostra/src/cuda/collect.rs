@@ -1,15 +1,17 @@
 //! Forests on their way back from a GPU.
 //!
 //! Solvers leave edge ids in no order, with gaps. They come back as a bit for every edge of the graph: in order without being sorted,
-//! and in fewer bytes unless there are more than 32 edges for each of the forest, where both are few beside what had to be sent. What
-//! the host must know before it can list them, how many there are in each share of the bits, comes with them, and so does the sum of
-//! their keys: it waits for the GPU once.
+//! and in fewer bytes unless there are more than 32 edges for each of the forest. Then ids would be less, but the bits are still a
+//! hundredth of the edges that were sent, or a millisecond of the bus for 400 million that were there. What the host must know
+//! before it can list them, how many there are in each share of the bits, comes with them, and so does the sum of their keys: it
+//! waits for the GPU once.
 
 use cudarc::driver::{CudaSlice, LaunchConfig, sys};
 use rayon::prelude::*;
 
 use super::edges::Edges;
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, THREADS, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, address};
 use crate::bits::list_ones;
 use crate::buffer::Buffer;
@@ -21,9 +23,6 @@ use crate::run::Stats;
 
 /// Shares of the bits at most, as in the kernel: each of its blocks counts one.
 const SHARES: usize = 512;
-
-/// Threads of such a block.
-const THREADS: u32 = 512;
 
 /// Words before the bits, as in the kernel: the sum of the lower halves of all keys, that of the upper ones, and the counts.
 const HEAD: usize = 2 + SHARES / 2;

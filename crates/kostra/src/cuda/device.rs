@@ -9,8 +9,9 @@ use cudarc::driver::{result, sys};
 
 use super::collect::{Solved, collect};
 use super::edges::{Edges, Map, SAMPLES};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
 use super::kostra::check_vertices;
+use super::module::Module;
 use super::resident::{DeviceKey, Solver, address};
 use crate::array::Array;
 use crate::error::{Error, Result};

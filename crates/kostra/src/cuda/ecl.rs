@@ -32,7 +32,8 @@
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::collect::{Slots, Solved};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, GraphArgument, Solver, address};
 use crate::error::{Error, Result};
 use crate::run::{Run, Stats};

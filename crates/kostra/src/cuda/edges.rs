@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, THREADS, launch};
+use super::module::Module;
 use super::pack::{BLOCK, most_bytes};
 use super::pipe::{Load, PACKED};
 use super::resident::{DeviceKey, address};
@@ -145,7 +146,7 @@ struct AllPacked([Packed; 3]);
 unsafe impl DeviceRepr for AllPacked {}
 
 /// Warps in a block of the kernel that unpacks, each of which takes a block of numbers at a time.
-const WARPS: u32 = 16;
+const WARPS: u32 = THREADS / 32;
 
 impl<'a> Part<'a> {
     /// Adds an array that goes to that place: packed, if there is room for that and items have 32 bits.

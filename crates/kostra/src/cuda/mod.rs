@@ -18,6 +18,7 @@ mod ecl;
 mod edges;
 mod gpu;
 mod kostra;
+mod module;
 mod pack;
 mod parts;
 mod pipe;

@@ -11,6 +11,8 @@
 
 use bytemuck::cast_slice_mut;
 
+#[cfg(target_arch = "x86_64")]
+use crate::bits::{has_avx2, has_avx512};
 use crate::par::prefetch;
 
 /// Numbers in a block, as in the kernel. In so few, sources that rise need one byte where each has three edges or more, and targets
@@ -34,10 +36,10 @@ const fn heads(numbers: usize) -> usize {
 pub(super) fn pack(numbers: &[u32], room: &mut [u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    if std::arch::is_x86_feature_detected!("avx512bw") {
+    if has_avx512() {
         // SAFETY: nothing but the instruction set makes the function unsafe to call, and the processor has it.
         return unsafe { pack_avx512(numbers, room) };
-    } else if std::arch::is_x86_feature_detected!("avx2") {
+    } else if has_avx2() {
         // SAFETY: the same.
         return unsafe { pack_avx2(numbers, room) };
     }

@@ -22,7 +22,8 @@ use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, sys};
 
 use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, Word, clear, rows_of};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, Solver, address};
 use crate::cpu::{gamma_of, suitable_gamma};
 use crate::error::Result;

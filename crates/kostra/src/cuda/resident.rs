@@ -7,8 +7,9 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits, sys};
 
 use super::collect::{Collected, Solved, collect};
 use super::edges::Edges;
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
 use super::kostra::Scratch;
+use super::module::Module;
 use super::parts::{Need, memory_limit};
 use super::pipe::Load;
 use super::{ecl, kostra, pma, strut, uminho, vineet};

@@ -17,7 +17,8 @@
 
 use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, clear, link_to_self};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, Solver};
 use crate::error::Result;
 use crate::run::Run;

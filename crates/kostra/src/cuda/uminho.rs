@@ -16,7 +16,8 @@ use cudarc::driver::CudaSlice;
 
 use super::collect::Solved;
 use super::contract::{Alive, Arcs, Chosen, Trees, over_rows, rows_of, scan};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, Solver, address};
 use crate::error::Result;
 use crate::run::Run;

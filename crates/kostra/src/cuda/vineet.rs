@@ -18,7 +18,8 @@ use cudarc::driver::{CudaSlice, sys};
 
 use super::collect::Solved;
 use super::contract::{Arcs, Chosen, Trees, Word, clear, link_to_self, scan};
-use super::gpu::{Gpu, Module, launch};
+use super::gpu::{Gpu, launch};
+use super::module::Module;
 use super::resident::{DeviceKey, Solver, address};
 use crate::error::Result;
 use crate::run::Run;

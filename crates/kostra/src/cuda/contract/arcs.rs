@@ -4,7 +4,8 @@ use cudarc::driver::{CudaSlice, DeviceRepr, sys};
 
 use super::sort::{DIGIT_VALUES, MOST_DIGITS, SPLIT_TILE, digits};
 use super::{TILE, Tally, Word, clear, over_rows, over_tiles, rows_of};
-use crate::cuda::gpu::{Gpu, Module, launch};
+use crate::cuda::gpu::{Gpu, launch};
+use crate::cuda::module::Module;
 use crate::cuda::resident::{DeviceKey, Rows, Solver, address};
 use crate::error::Result;
 use crate::run::Run;

@@ -3,7 +3,8 @@
 use cudarc::driver::DeviceRepr;
 
 use super::{Arcs, TILE_THREADS, over_tiles};
-use crate::cuda::gpu::{Module, launch};
+use crate::cuda::gpu::launch;
+use crate::cuda::module::Module;
 use crate::cuda::resident::address;
 use crate::error::Result;
 

@@ -3,7 +3,8 @@
 use cudarc::driver::{CudaSlice, sys};
 
 use super::{TILE, Tally, over_tiles};
-use crate::cuda::gpu::{Gpu, Module, launch};
+use crate::cuda::gpu::{Gpu, launch};
+use crate::cuda::module::Module;
 use crate::cuda::resident::address;
 use crate::error::Result;
 
