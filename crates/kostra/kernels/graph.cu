@@ -42,7 +42,8 @@ struct Packed {
 struct AllPacked {
     Packed arrays[3];
 };
-constexpr u32 PACKED_BLOCK = 256;
+// Numbers in a packed block, and bytes of which blocks begin at a multiple.
+constexpr u32 PACKED_BLOCK = 256, PLACES = 64;
 
 // Unpacks one array for each row of blocks, and in each a packed block per warp after the other.
 extern "C" __global__ void __launch_bounds__(THREADS) unpack(AllPacked all, u32 count, u32 piece) {
@@ -52,17 +53,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) unpack(AllPacked all, u32 
     for (u32 block = blockIdx.x * warps + threadIdx.x / WARP; block < blocks; block += gridDim.x * warps) {
         const unsigned char *start = array.pieces + block / piece_blocks * array.stride;
         uint2 head = ((const uint2 *)start)[block % piece_blocks];
-        u32 bytes = head.y % 8, first = block * PACKED_BLOCK, length = min(PACKED_BLOCK, count - first);
-        const unsigned char *packed = start + (head.y - bytes), *thirds = packed + 2 * length;
-        const unsigned short *halves = (const unsigned short *)packed;
-#pragma unroll 4
-        for (u32 i = lane; i < length; i += WARP) {
-            u32 above = 0;
-            if (bytes == 1) above = packed[i];
-            if (bytes == 2 || bytes == 3) above = halves[i];
-            if (bytes == 3) above += (u32)thirds[i] << 16;
-            if (bytes == 4) above = ((const u32 *)packed)[i];
-            array.to[first + i] = head.x + above;
+        u32 bits = head.y % PLACES * 2, first = block * PACKED_BLOCK, length = min(PACKED_BLOCK, count - first);
+        const unsigned char *packed = start + head.y / PLACES * PLACES;
+#pragma unroll
+        for (u32 i = lane; i < PACKED_BLOCK; i += WARP) {
+            const unsigned char *field = packed;
+            u32 above = 0, done = 0;
+            if (bits == 32) above = ((const u32 *)packed)[i];
+            if (bits & 16) above = ((const unsigned short *)field)[i], field += 2 * PACKED_BLOCK, done = 16;
+            if (bits & 8) above |= (u32)field[i] << done, field += PACKED_BLOCK, done += 8;
+            if (bits & 4) above |= (u32)(field[i % (PACKED_BLOCK / 2)] >> i / (PACKED_BLOCK / 2) * 4 & 15) << done, field += PACKED_BLOCK / 2, done += 4;
+            if (bits & 2) above |= (u32)(field[i % (PACKED_BLOCK / 4)] >> i / (PACKED_BLOCK / 4) * 2 & 3) << done;
+            if (i < length) array.to[first + i] = head.x + above;
         }
     }
 }

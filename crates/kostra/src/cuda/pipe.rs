@@ -1,13 +1,16 @@
 //! Copies between the caller's memory and the GPU at the speed of the bus.
 //!
 //! The GPU fetches only from memory that the system has pinned; for anything else the driver copies through a pinned
-//! buffer with one thread, at a fraction of the speed. So we do that with all threads. Each has pieces of pinned memory of its
-//! own, which stay in cache, and none waits for another: with all threads at one buffer after the other, and the waking up that
-//! takes, uploads ran at two thirds of the bus. As they copy anyway, they can [pack](super::pack) numbers at the same speed, and
-//! less goes over the bus.
+//! buffer with one thread, at a fraction of the speed. So we do that with all threads, each with a piece of pinned memory of its
+//! own, and none waits for another: with all threads at one buffer after the other, and the waking up that takes, uploads ran at
+//! two thirds of the bus. As they copy anyway, they can [pack](super::pack) numbers at the same speed, and less goes over the bus.
+//!
+//! One thread at a time sends, and others leave it what they have filled, so that none waits in the driver, which lets in one at a
+//! time, while there is something to pack.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, PinnedHostSlice, result, sys};
 use rayon::prelude::*;
@@ -81,6 +84,41 @@ impl<'a> Load<'a> {
     }
 }
 
+/// Pinned memory of a piece, and when the last copy out of it has ended.
+struct Piece<'a> {
+    bytes: &'a mut [u8],
+    copied: &'a CudaEvent,
+}
+
+/// A piece that is to be sent: so many of its bytes, for that part.
+struct Filled<'a> {
+    piece: Piece<'a>,
+    len: usize,
+    part: usize,
+    to: sys::CUdeviceptr,
+}
+
+/// What threads hand over to each other.
+struct Queue<T>(Mutex<VecDeque<T>>);
+
+impl<T> Queue<T> {
+    fn items(&self) -> MutexGuard<'_, VecDeque<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, item: T) {
+        self.items().push_back(item);
+    }
+
+    fn pop(&self) -> Option<T> {
+        self.items().pop_front()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.items().is_empty()
+    }
+}
+
 impl Pipe {
     pub(super) fn new(context: &Arc<CudaContext>, compute: &Arc<CudaStream>) -> Result<Self> {
         let stream = context.new_stream()?;
@@ -107,46 +145,66 @@ impl Pipe {
         for (part, loads) in parts.iter().enumerate() {
             let before = pieces.len();
             pieces.extend(loads.iter().flat_map(Load::pieces).map(|(what, to)| (part, what, to)));
-            left.push(AtomicUsize::new(pieces.len() - before));
+            left.push(pieces.len() - before);
         }
 
         let Room { bytes, copied } = self.make_room()?;
-        let mut buffers: Vec<(&mut [u8], &CudaEvent)> =
-            bytes.as_mut_slice()?.chunks_mut(PINNED).zip(&*copied).collect();
-        let workers = rayon::current_num_threads().min(pieces.len()).clamp(1, PIECES / 2);
-        let (next, sent) = (AtomicUsize::new(0), Mutex::new(sent));
-        let work = |buffers: &mut [(&mut [u8], &CudaEvent)]| -> Result<()> {
-            context.bind_to_thread()?;
-            let count = buffers.len();
-            for turn in 0.. {
-                // Relaxed: the number is all that threads tell each other here.
-                let Some(&(part, what, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                let (buffer, copied) = &mut buffers[turn % count];
-                copied.synchronize()?;
-                let len = match what {
-                    What::Bytes(bytes) => {
-                        buffer[..bytes.len()].copy_from_slice(bytes);
-                        bytes.len()
-                    }
-                    What::Numbers(numbers, _) => pack(numbers, buffer),
+        let buffers = bytes.as_mut_slice()?.chunks_mut(PINNED).zip(&*copied);
+        let free = Queue(Mutex::new(buffers.map(|(bytes, copied)| Piece { bytes, copied }).collect()));
+        let (filled, next, sender) = (Queue(Mutex::default()), AtomicUsize::new(0), Mutex::new((left, sent)));
+        let send_filled = || -> Result<()> {
+            while !filled.is_empty() {
+                let mut sender = match sender.try_lock() {
+                    Ok(sender) => sender,
+                    Err(TryLockError::Poisoned(sender)) => sender.into_inner(),
+                    // Who is sending looks again when it is done.
+                    Err(TryLockError::WouldBlock) => return Ok(()),
                 };
-                // SAFETY: the caller made room at `to`; the buffer is not written again before the event.
-                #[allow(unsafe_code)]
-                unsafe {
-                    result::memcpy_htod_async(to, &buffer[..len], stream.cu_stream())?;
-                }
-                copied.record(&stream)?;
-                // Acquire and release: who comes last sees that the others have started their copies.
-                if left[part].fetch_sub(1, Ordering::AcqRel) == 1 {
-                    let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
-                    compute.join(&stream)?;
-                    sent(part)?;
+                let (left, sent) = &mut *sender;
+                while let Some(Filled { piece, len, part, to }) = filled.pop() {
+                    // SAFETY: the caller made room at `to`; the piece is not written again before the event.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        result::memcpy_htod_async(to, &piece.bytes[..len], stream.cu_stream())?;
+                    }
+                    piece.copied.record(&stream)?;
+                    free.push(piece);
+                    left[part] -= 1;
+                    if left[part] == 0 {
+                        compute.join(&stream)?;
+                        sent(part)?;
+                    }
                 }
             }
             Ok(())
         };
-        let shares = buffers.par_chunks_mut(PIECES / workers).take(workers).with_max_len(1);
-        shares.map(work).collect::<Result<()>>()?;
+        let work = || -> Result<()> {
+            context.bind_to_thread()?;
+            // Relaxed: the number is all that threads tell each other here.
+            while let Some(&(part, what, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let piece = loop {
+                    if let Some(piece) = free.pop() {
+                        break piece;
+                    }
+                    // All are filled, and who sends them is in a call or has failed.
+                    send_filled()?;
+                    std::thread::yield_now();
+                };
+                piece.copied.synchronize()?;
+                let len = match what {
+                    What::Bytes(bytes) => {
+                        piece.bytes[..bytes.len()].copy_from_slice(bytes);
+                        bytes.len()
+                    }
+                    What::Numbers(numbers, _) => pack(numbers, piece.bytes),
+                };
+                filled.push(Filled { piece, len, part, to });
+                send_filled()?;
+            }
+            Ok(())
+        };
+        let workers = rayon::current_num_threads().min(pieces.len()).clamp(1, PIECES / 2);
+        (0..workers).into_par_iter().with_max_len(1).map(|_| work()).collect::<Result<()>>()?;
         Ok(compute.join(&stream)?)
     }
 
