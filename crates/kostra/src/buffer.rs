@@ -133,6 +133,12 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
+impl<T> From<Vec<T>> for Buffer<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self(Storage::Vector(items))
+    }
+}
+
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Storage::Map { bytes, .. } = std::mem::replace(&mut self.0, Storage::Vector(Vec::new())) {

@@ -49,7 +49,7 @@ impl Forest {
             edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);
         }
-        Ok(Self::from_sorted(graph, sorted_distinct(edges, graph.edges()), stats))
+        Ok(Self::from_sorted(graph, sorted_distinct(edges, graph.edges())?, stats))
     }
 
     /// The same for edges that are known to be in ascending order.

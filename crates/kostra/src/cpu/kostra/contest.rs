@@ -1,8 +1,8 @@
 //! The contest for the smallest edge of every tree.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use rayon::prelude::*;
 
@@ -26,15 +26,16 @@ pub(super) const EMPTY: u64 = u64::MAX;
 /// For every tree the cell of the smallest edge that was offered to it: short key above, position below.
 ///
 /// Threads that share cells slow each other down: a core waits for every cell that another has touched, and competing
-/// takes locked instructions. So where there is room, each thread has cells of its own, which are merged at the end.
+/// takes locked instructions. So where there is room, each thread has cells of its own, which are merged at the end. It
+/// empties them when it first needs them: then they are in its cache, and who has no work has none with them.
 pub(super) struct Cells {
     cells: Buffer<u64>,
     /// For how many threads there may be cells when trees are most.
     most: usize,
     threads: usize,
     trees: usize,
-    /// As many as there are threads, or 1.
-    copies: usize,
+    /// Which copies were emptied for these trees, and may hold offers: of as many as there are threads, or of one.
+    emptied: Vec<AtomicBool>,
     /// Whether each thread has its own, or one thread alone is to offer.
     own: bool,
 }
@@ -52,6 +53,7 @@ pub(super) struct Ballot<'a> {
 pub(super) struct Ballots<'a> {
     cells: &'a [AtomicU64],
     trees: usize,
+    emptied: &'a [AtomicBool],
     /// Whether each thread has its own.
     own: bool,
 }
@@ -59,9 +61,15 @@ pub(super) struct Ballots<'a> {
 impl<'a> Ballots<'a> {
     /// The calling thread's.
     pub(super) fn mine(&self) -> Ballot<'a> {
-        let shared = self.cells.len() == self.trees;
+        let shared = self.emptied.len() == 1;
         let copy = if shared { 0 } else { rayon::current_thread_index().unwrap_or(0) };
-        Ballot { cells: &self.cells[copy * self.trees..][..self.trees], own: self.own }
+        let cells = &self.cells[copy * self.trees..][..self.trees];
+        // Relaxed: only this thread empties its cells, and those that all share are empty from the beginning.
+        if !self.emptied[copy].load(Relaxed) {
+            cells.iter().for_each(|cell| cell.store(EMPTY, Relaxed));
+            self.emptied[copy].store(true, Relaxed);
+        }
+        Ballot { cells, own: self.own }
     }
 }
 
@@ -77,7 +85,7 @@ impl Ballot<'_> {
 impl Cells {
     /// Room for so many trees, `most` times.
     pub(super) fn new(trees: usize, most: usize, threads: usize) -> Result<Self> {
-        Ok(Self { cells: Buffer::of_any(trees * most)?, most, threads, trees, copies: 1, own: false })
+        Ok(Self { cells: Buffer::of_any(trees * most)?, most, threads, trees, emptied: Vec::new(), own: false })
     }
 
     /// Takes new memory for so many trees and fewer, and hands over the old.
@@ -88,27 +96,35 @@ impl Cells {
 
     /// Empty cells for so many trees, to which one thread alone offers, or all.
     pub(super) fn clear(&mut self, trees: usize, is_alone: bool) {
+        let is_own = !is_alone && trees * self.threads <= self.cells.len();
+        let copies = if is_own { self.threads } else { 1 };
+        if copies == 1 {
+            self.cells[..trees].par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
+        }
         self.trees = trees;
-        self.copies = if !is_alone && trees * self.threads <= self.cells.len() { self.threads } else { 1 };
-        self.own = is_alone || self.copies == self.threads;
-        let cells = &mut self.cells[..trees * self.copies];
-        cells.par_chunks_mut(block(trees)).for_each(|part| part.fill(EMPTY));
+        self.own = is_alone || is_own;
+        self.emptied.clear();
+        self.emptied.resize_with(copies, || AtomicBool::new(copies == 1));
     }
 
     /// The cells, for all threads to offer to.
     pub(super) fn ballots(&mut self) -> Ballots<'_> {
-        let Self { trees, copies, own, .. } = *self;
-        Ballots { cells: shared(&mut self.cells[..trees * copies]), trees, own }
+        let Self { trees, own, ref emptied, .. } = *self;
+        Ballots { cells: shared(&mut self.cells[..trees * emptied.len()]), trees, emptied, own }
     }
 
     /// The smallest of all copies, in the first. `id` tells the edge at a position.
     pub(super) fn merge<K: Key>(&mut self, contest: &Contest<K>, id: impl Fn(u32) -> u32 + Sync) -> &mut [u64] {
-        let (best, others) = self.cells[..self.trees * self.copies].split_at_mut(self.trees);
-        if !others.is_empty() {
+        let used: Vec<bool> = self.emptied.iter_mut().map(|emptied| *emptied.get_mut()).collect();
+        let (best, others) = self.cells[..self.trees * used.len()].split_at_mut(self.trees);
+        if used != [true] {
             // All copies count: others' cells come from the caches of other cores.
-            let block = block(self.trees * self.copies).div_ceil(self.copies);
+            let block = block(self.trees * used.len()).div_ceil(used.len());
             best.par_chunks_mut(block).enumerate().for_each(|(number, best)| {
-                for copy in others.chunks_exact(self.trees) {
+                if !used[0] {
+                    best.fill(EMPTY);
+                }
+                for (copy, _) in others.chunks_exact(self.trees).zip(&used[1..]).filter(|&(_, &used)| used) {
                     for (best, &other) in best.iter_mut().zip(&copy[number * block..]) {
                         if contest.smaller(other, *best, &id) {
                             *best = other;
@@ -289,5 +305,48 @@ impl Selected {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.counts.iter().sum()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::weight::AnyKeys;
+
+    #[test]
+    fn offers_of_any_threads_are_merged_and_nothing_else() {
+        const TREES: usize = 1000;
+        let graph = Graph::from_edges(3, &[0, 1], &[1, 2], vec![5u32, 7]).unwrap();
+        let AnyKeys::Narrow(keys) = graph.keys(false) else { unreachable!("weights of 32 bits") };
+        let watch = Watch::default();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            let contest = Contest { graph: &graph, keys, low: 0u32, threads: 3, watch: &watch };
+            // Room for a copy each, and for one that all share.
+            for most in [3, 1] {
+                let mut cells = Cells::new(TREES, most, 3).unwrap();
+                for offering in [&[0, 1, 2][..], &[2], &[1], &[], &[0], &[1, 2]] {
+                    cells.clear(TREES, false);
+                    let ballots = cells.ballots();
+                    // Every thread of the pool says something else of two trees, and all something of a third.
+                    rayon::broadcast(|context| {
+                        let thread = context.index() as u64;
+                        if offering.contains(&context.index()) {
+                            let edges = [(thread as u32, 500, 90 - thread), (999, thread as u32 + 600, 70 + thread)];
+                            contest.offer(ballots.mine(), edges.into_iter(), |at| at);
+                        }
+                    });
+                    let mut expected = vec![EMPTY; TREES];
+                    for &thread in offering {
+                        let (mine, other) = (90 - thread as u64, 70 + thread as u64);
+                        for (tree, cell) in [(thread, mine), (500, mine), (999, other), (thread + 600, other)] {
+                            expected[tree] = expected[tree].min(cell);
+                        }
+                    }
+                    assert!(*cells.merge(&contest, |at| at) == expected[..], "{most} copies, offers of {offering:?}");
+                }
+            }
+        });
     }
 }

@@ -16,6 +16,9 @@ use crate::weight::Key;
 /// Of 64 edges, so many are listed without a look at their labels.
 const MANY: u32 = 16;
 
+/// Edges of a list that are looked at to guess where its lightest end.
+const SAMPLES: usize = 1024;
+
 /// The upper half of a word.
 const UPPER: u64 = !0 << 32;
 
@@ -254,7 +257,7 @@ impl List {
 
     /// A list of the lightest edges, about this share of all. They offer themselves.
     pub(super) fn lightest<K: Key>(&self, contest: &Contest<K>, share: f64, ballots: Ballots) -> Result<Self> {
-        let step = self.len().div_ceil(super::SAMPLES).max(1);
+        let step = self.len().div_ceil(SAMPLES).max(1);
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
         let places: Vec<usize> = places.map(|at| 2 * at + 1).collect();
