@@ -171,7 +171,14 @@ impl<'a> Graph<'a> {
 
     /// The adjacency lists, without self-loops: built in parallel on first use, then kept.
     pub fn csr(&self) -> &Csr {
-        self.csr.get_or_init(|| Csr::new(self, false))
+        match self.csr.get() {
+            Some(csr) => csr,
+            // Not in the cell's own function: there a thread that helps others meanwhile might come here again, and wait for itself.
+            None => {
+                let csr = Csr::new(self, false);
+                self.csr.get_or_init(|| csr)
+            }
+        }
     }
 }
 

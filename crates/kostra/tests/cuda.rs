@@ -7,7 +7,8 @@ use std::fs::{read, read_to_string};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kostra::cuda::{Gpu, Resident, devices};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
+use kostra::cuda::{DeviceGraph, DeviceIds, DeviceWeights, Gpu, IdType, Resident, WeightType, devices};
 use kostra::{Array, Device, Error, Graph, Run, Weights, solve};
 use rayon::prelude::*;
 
@@ -162,6 +163,69 @@ fn numbers_of_any_range_arrive_from_the_callers_arrays() {
             assert_eq!(cuda.weight(), cpu.weight());
         }
     }
+}
+
+/// An array on the GPU, and where it is.
+fn on_gpu<T: DeviceRepr>(stream: &std::sync::Arc<CudaStream>, items: &[T]) -> (CudaSlice<T>, u64) {
+    let slice = stream.clone_htod(items).unwrap();
+    stream.synchronize().unwrap();
+    let address = slice.device_ptr(stream).0;
+    (slice, address)
+}
+
+#[test]
+fn arrays_on_the_gpu_are_solved_where_they_are() {
+    let Some(_gpu) = take_gpu() else { return };
+    let stream = CudaContext::new(0).unwrap().default_stream();
+    let (n, m) = (3000, if is_emulated() { 9000 } else { 400_000 });
+    let random = |seed: u64| (0..m).map(move |e: u64| (e ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33);
+    let src: Vec<u32> = random(1).map(|x| (x % n) as u32).collect();
+    let dst: Vec<i64> = random(2).map(|x| (x % n) as i64).collect();
+    let same: Vec<u32> = dst.iter().map(|&v| v as u32).collect();
+    let narrow: Vec<u32> = random(3).map(|x| (x % 1000) as u32).collect();
+    let mut wide: Vec<f64> = random(4).map(|x| x as f64 / -3.0).collect();
+    let (src_there, dst_there) = (on_gpu(&stream, &src), on_gpu(&stream, &dst));
+    let (narrow_there, wide_there) = (on_gpu(&stream, &narrow), on_gpu(&stream, &wide));
+    let arrays = |vertices, weights| {
+        let [src, dst] =
+            [(src_there.1, IdType::U32), (dst_there.1, IdType::I64)].map(|(address, kind)| DeviceIds { address, kind });
+        // SAFETY: the arrays have these types, as many items, and outlive the graph.
+        #[allow(unsafe_code)]
+        unsafe {
+            DeviceGraph::new(0, vertices, m as usize, src, dst, weights)
+        }
+    };
+    let cases = [
+        (None, Weights::Unit),
+        (Some(DeviceWeights { address: narrow_there.1, kind: WeightType::U32 }), narrow.into()),
+        (Some(DeviceWeights { address: wide_there.1, kind: WeightType::F64 }), wide.clone().into()),
+    ];
+    for (there, weights) in cases {
+        let graph = Graph::from_edges(n as usize, &src, &same, weights).unwrap();
+        let mut arrays = arrays(Some(n as usize), there).unwrap();
+        for maximum in [false, true] {
+            let wanted = expected(&graph, maximum);
+            for name in ["kostra", "ecl", "kostra"] {
+                let found = arrays.solve(&Run::new(name).unwrap().maximum(maximum)).unwrap();
+                let about = format!("{name}, {}, maximum {maximum}", graph.weights().type_name());
+                assert_eq!(found.forest.edges(), wanted, "{about}");
+                let ends = wanted.iter().map(|&e| graph.endpoints(e as usize));
+                assert!((0..wanted.len()).map(|e| found.tree.endpoints(e)).eq(ends), "{about}");
+                let weights = wanted.iter().map(|&e| graph.weights().at(e as usize));
+                assert!((0..wanted.len()).map(|e| found.tree.weights().at(e)).eq(weights), "{about}");
+            }
+        }
+    }
+    // What is wrong is told with its edge.
+    let beyond = (0..m as usize).find(|&e| src[e] >= 2000 || dst[e] >= 2000).unwrap();
+    match arrays(Some(2000), None).err().unwrap() {
+        Error::Vertex { edge, vertices: 2000, .. } => assert_eq!(edge, beyond as u64),
+        other => panic!("{other}"),
+    }
+    wide[77] = f64::NAN;
+    let (_kept, address) = on_gpu(&stream, &wide);
+    let refused = arrays(None, Some(DeviceWeights { address, kind: WeightType::F64 })).err().unwrap();
+    assert!(matches!(refused, Error::Nan { edge: 77 }), "{refused}");
 }
 
 #[test]

@@ -250,6 +250,47 @@ fn large_paths_and_stars() {
     check_large(&Case::new("star", n as usize, (1..n).map(|v| (v % 3, v)), Values::U32(rising)));
 }
 
+/// Each vertex of a long chain chooses the next: who walked the chain from every vertex would take minutes.
+#[test]
+fn chains_of_any_length_are_walked_once() {
+    let (n, extra) = if is_emulated() { (20_000, 30_000) } else { (1_000_000, 2_000_000) };
+    for heavy in [0, extra] {
+        let ends = (0..n - 1).map(|v| (v, v + 1)).chain((0..heavy).map(|e| (e % n, mix(e.into()) as u32 % n)));
+        for first in [0, n] {
+            // Rising and falling, and far below the others.
+            let weights = (0..n - 1).map(|v| first.abs_diff(v)).chain((0..heavy).map(|e| 2 * n + e)).collect();
+            let case = Case::new("chain", n as usize, ends.clone(), Values::U32(weights));
+            let run = |name| Run::new(name).unwrap().on(*DEVICES.last().unwrap());
+            let forest = POOLS[1].install(|| solve(&case.graph(), &run("kostra"))).unwrap();
+            assert!(forest.edges().iter().copied().eq(0..n - 1), "{heavy} heavy edges, from {first}");
+        }
+    }
+}
+
+/// Rows are made for the first who needs them, while the others of a pool wait or help.
+#[test]
+fn many_callers_solve_one_graph_in_one_pool() {
+    let pool = ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    for seed in 0..10 {
+        let graph = kostra::generate(&format!("er:n=20000,degree=16,seed={seed}")).unwrap();
+        let expected = solve(&graph, &Run::new("kruskal").unwrap()).unwrap();
+        let names = ["prim", "prim", "uminho", "strut"];
+        let forests = std::sync::Mutex::new(Vec::new());
+        pool.in_place_scope(|scope| {
+            for name in names {
+                let (graph, forests) = (&graph, &forests);
+                scope.spawn(move |_| {
+                    let forest = solve(graph, &Run::new(name).unwrap().on(Device::Cpu)).unwrap();
+                    forests.lock().unwrap().push(forest);
+                });
+            }
+        });
+        let forests = forests.into_inner().unwrap();
+        assert_eq!(forests.len(), names.len());
+        assert!(forests.iter().all(|forest| forest.edges() == expected.edges()));
+    }
+}
+
 #[test]
 fn equal_weights_with_near_ids_take_few_rounds() {
     // The lightest edges are those of the first vertices. Filtering by them again and again took 55 rounds.

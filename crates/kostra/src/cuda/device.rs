@@ -319,7 +319,7 @@ fn gather<K: DeviceKey>(gpu: &Gpu, from: sys::CUdeviceptr, edges: &[u32]) -> Res
     }
     let (ids, items, count) = (gpu.stream.clone_htod(edges)?, gpu.room::<K>(edges.len())?, edges.len() as u64);
     let kernel = format!("gather_keys_{}", K::SUFFIX);
-    launch!(gpu, Module::Graph, &kernel, gpu.over(edges.len()), &from, &ids, &items, &count);
+    launch!(gpu, Module::Graph, &kernel, gpu.over(edges.len()), &from, &ids, &items, &count, &count);
     let mut host = vec![K::zeroed(); edges.len()];
     gpu.with_pipe(|pipe| {
         pipe.wait()?;

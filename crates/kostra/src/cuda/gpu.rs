@@ -320,6 +320,8 @@ macro_rules! launch {
     };
     (@$launch:ident $gpu:expr, $module:expr, $kernel:expr, $shape:expr, $($argument:expr),+) => {{
         let kernel = $gpu.kernel($module, $kernel)?;
+        // The driver would read on behind them.
+        debug_assert_eq!([$(stringify!($argument)),+].len(), $module.parameters($kernel), "arguments");
         let mut launch = $gpu.stream.launch_builder(&kernel);
         $(cudarc::driver::PushKernelArg::arg(&mut launch, $argument);)+
         // SAFETY: the arguments have the types and lengths that the kernel of this name takes. Where its blocks wait for one

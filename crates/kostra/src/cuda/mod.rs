@@ -58,7 +58,17 @@ pub(crate) fn wins(graph: &Graph, run: &Run) -> bool {
     let from = if is_open { WINS_OPEN_FROM } else { WINS_FROM };
     let is_supported = || devices().is_ok_and(|devices| devices.first().is_some_and(Info::is_supported));
     let is_fast = matches!(run.algorithm(), Algorithm::Auto | Algorithm::Kostra | Algorithm::Ecl);
-    is_fast && graph.edges() >= from && (is_open || is_supported())
+    is_fast && graph.edges() >= from && (is_open || is_supported()) && has_room(graph, run).unwrap_or(false)
+}
+
+/// Whether the first GPU has room for the graph, whole or in parts, now.
+fn has_room(graph: &Graph, run: &Run) -> Result<bool> {
+    kostra::check_size(graph)?;
+    let limit = parts::memory_limit(&*Gpu::open(0)?, run)?;
+    Ok(match run.algorithm() {
+        Algorithm::Auto | Algorithm::Kostra => parts::is_possible(graph, limit, &kostra::need(graph)),
+        _ => parts::is_possible(graph, limit, &resident::need(graph, run)?),
+    })
 }
 
 pub(crate) fn solve(graph: &Graph, run: &Run, number: u32) -> Result<Forest> {

@@ -38,6 +38,12 @@ impl Module {
         }
     }
 
+    /// How many arguments a kernel takes.
+    pub(super) fn parameters(self, name: &str) -> usize {
+        let declared = self.code().ptx.split_once(&format!("{KERNEL}{name}(\n"));
+        declared.map_or(0, |(_, parameters)| parameters.lines().take_while(|line| *line != ")").count())
+    }
+
     /// The kernels that are compiled from PTX together with that of a name, as a solve that needs it first needs them all. The
     /// driver takes 10 to 40 ms more for each compilation, but no time for kernels that other algorithms, options or shapes of
     /// graphs need.

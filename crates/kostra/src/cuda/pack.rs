@@ -156,7 +156,7 @@ mod tests {
             if pairs == 16 {
                 return low + word(at + 4 * within);
             }
-            for bits in [16, 8, 4, 2].into_iter().filter(|bits| 2 * pairs & bits != 0) {
+            for bits in [16, 8, 4, 2].into_iter().filter(|bits| (2 * pairs) & bits != 0) {
                 // Fields of less than a byte: the first of each byte, then the second of each.
                 let (bytes, part) = if bits == 16 { (2, 0) } else { (1, within / (BLOCK * bits / 8)) };
                 let from = at + within % (BLOCK * bits / 8 / bytes) * bytes;

@@ -38,6 +38,11 @@ impl<B: Fn(usize) -> u64> Need<B> {
     }
 }
 
+/// Whether there is room for a graph as a whole or in parts.
+pub(super) fn is_possible<B: Fn(usize) -> u64>(graph: &Graph, limit: u64, need: &Need<B>) -> bool {
+    need.is_met(graph.edges(), limit) || part_of(graph, limit, need).is_ok()
+}
+
 /// The forest of a graph from forests of its parts, or at once if that is possible.
 pub(super) fn solve<B: Fn(usize) -> u64>(
     graph: &Graph,
@@ -112,5 +117,9 @@ mod tests {
         assert_eq!(parts_of(1000 + 10 * (299 + 19), usize::MAX).unwrap(), m.div_ceil(19));
         assert!(matches!(parts_of(1000 + 10 * (299 + 19) - 1, usize::MAX), Err(Error::Device { .. })));
         assert!(matches!(parts_of(u64::MAX, 299 + 18), Err(Error::Device { .. })));
+
+        let possible = |limit, most| is_possible(&graph, limit, &Need { bytes: |m| 1000 + 10 * m as u64, most });
+        assert!(possible(u64::MAX, m) && possible(1000 + 10 * (299 + 19), m));
+        assert!(!possible(1000 + 10 * (299 + 19) - 1, m) && !possible(u64::MAX, 299 + 18));
     }
 }

@@ -204,8 +204,10 @@ impl Pipe {
             Ok(())
         };
         let workers = rayon::current_num_threads().min(pieces.len()).clamp(1, PIECES / 2);
-        (0..workers).into_par_iter().with_max_len(1).map(|_| work()).collect::<Result<()>>()?;
-        Ok(compute.join(&stream)?)
+        let outcome: Result<()> = (0..workers).into_par_iter().with_max_len(1).map(|_| work()).collect();
+        // Also after a failure: what is freed then must not be written by what is still on its way.
+        compute.join(&stream)?;
+        outcome
     }
 
     /// Lets what is sent or fetched from now on wait for what was launched so far.

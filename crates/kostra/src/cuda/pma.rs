@@ -52,8 +52,11 @@ const SORTED_FROM: usize = 16;
 const MEMBER: usize = 24;
 
 /// Bytes that it takes beside the graph for each vertex and each edge. Arcs are on two lists; sorting, a table of pairs and
-/// the ranks of 64-bit keys count.
-pub(super) const BYTES: (u64, u64) = (48, 102);
+/// the ranks of 64-bit keys count. So do trees of any size: the last may have all but one of its places beyond the vertices.
+pub(super) fn need(run: &Run) -> Result<(u64, u64)> {
+    let beyond = if gamma_of(run)?.is_some() { MEMBER as u64 } else { 0 };
+    Ok((48 + beyond, 102))
+}
 
 /// The trees of a round, as the kernels take them.
 #[repr(C)]

@@ -149,7 +149,7 @@ pub(super) fn need<'a>(graph: &'a Graph<'a>, run: &Run) -> Result<Need<impl Fn(u
     let ((per_vertex, per_edge), by_rows) = match algorithm {
         Algorithm::Vineet => (vineet::BYTES, true),
         Algorithm::Uminho => (uminho::BYTES, true),
-        Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => (pma::BYTES, true),
+        Algorithm::PmaMin | Algorithm::PmaSort | Algorithm::PmaHybrid => (pma::need(run)?, true),
         Algorithm::Strut => (strut::BYTES, false),
         Algorithm::Ecl => ecl::need(run)?,
         _ => ((0, 0), false),

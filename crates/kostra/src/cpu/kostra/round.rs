@@ -1,8 +1,8 @@
 //! One round: every tree joins another along its best edge.
 
 use std::hint::select_unpredictable;
-use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use rayon::prelude::*;
 
@@ -19,6 +19,9 @@ use crate::weight::Key;
 
 /// The link of a tree to which nothing was offered.
 const NOBODY: u32 = u32::MAX;
+
+/// Steps after which a path is shortened. Shortening all of them took 3 % longer.
+const LONG: usize = 16;
 
 impl<K: Key> Work<'_, K> {
     /// Joins every tree along its best edge. Returns the new tree of each and how many new trees there are; a tree to
@@ -165,15 +168,34 @@ fn label(links: &mut [u32], roots: &[u64], labels: &mut [u32]) {
                 prefetch(links, ahead.load(Relaxed) as usize);
             }
             // Most paths are no longer: the loop is seldom entered. With more steps ahead of it roads took longer.
-            let mut root = up(up(c as u32));
+            let (mut root, mut steps) = (up(up(c as u32)), 0);
             while !is_root(root) {
-                root = link(root);
+                steps += 1;
+                root = if steps < LONG { link(root) } else { shorten(links, root, is_root) };
             }
             *label = link(root);
             // Paths through this tree become shorter. Other threads find the old link or the new, and both lead to the root.
             links[c].store(select_unpredictable(root == c as u32, *label, root), Relaxed);
         }
     });
+}
+
+/// The root above a tree that is none. All on the way become linked to it: chains may be as long as there are trees, and else each
+/// of these might go the whole way.
+#[inline(never)]
+fn shorten(links: &[AtomicU32], start: u32, is_root: impl Fn(u32) -> bool) -> u32 {
+    let link = |v: u32| links[v as usize].load(Relaxed);
+    let mut root = link(start);
+    while !is_root(root) {
+        root = link(root);
+    }
+    let mut at = start;
+    while at != root {
+        let next = link(at);
+        links[at as usize].store(root, Relaxed);
+        at = next;
+    }
+    root
 }
 
 /// From the maps of all rounds, of which there is one at least, the complete tree in which each tree of the first round ends,

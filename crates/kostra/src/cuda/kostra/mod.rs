@@ -104,8 +104,12 @@ pub(super) fn forest(gpu: &Gpu, graph: &Graph, run: &Run) -> Result<Forest> {
     if graph.edges() == 0 {
         return Ok(Forest::from_sorted(graph, Vec::new(), run.stats()));
     }
-    let need = Need { bytes: |m| bytes_for(graph, m), most: usize::MAX };
-    parts::solve(graph, memory_limit(gpu, run)?, &need, |part| whole(gpu, part, run))
+    parts::solve(graph, memory_limit(gpu, run)?, &need(graph), |part| whole(gpu, part, run))
+}
+
+/// What it takes to solve a graph from the caller's arrays.
+pub(super) fn need<'a>(graph: &'a Graph<'a>) -> Need<impl Fn(usize) -> u64 + 'a> {
+    Need { bytes: |m| bytes_for(graph, m), most: usize::MAX }
 }
 
 /// The kernels mark roots with the highest bit of a vertex.
@@ -165,6 +169,7 @@ fn send_and_solve<K: DeviceKey>(
 }
 
 fn clear_cells<K>(gpu: &Gpu, scratch: &Scratch<K>, n: u32) -> Result<()> {
+    gpu.context.bind_to_thread()?;
     // SAFETY: the cells are 8 bytes per vertex, in the scratch memory.
     #[allow(unsafe_code)]
     unsafe {
