@@ -65,7 +65,13 @@ impl Console {
 
 /// Whether one output would replace the other; devices and pipes take both.
 pub(crate) fn collide(one: &Path, other: &Path) -> bool {
-    one == other && !one.metadata().is_ok_and(|meta| !meta.is_file())
+    // Where a file will be, as its folder is; it may not be there yet.
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let whole = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+        path.canonicalize().ok().or(whole).unwrap_or(path.into())
+    };
+    place(one) == place(other) && !one.metadata().is_ok_and(|meta| !meta.is_file())
 }
 
 /// Whether `path` is `-`: standard input or output.

@@ -84,10 +84,7 @@ pub enum Error {
         weights: usize,
     },
     /// More than 32-bit ids can name.
-    #[error(
-        "{count} {what} are too many to hold in memory (fewer than 2^32 are possible); stream the graph \
-         (kostra solve --memory LIMIT, kostra::Stream) or solve it on a cluster (kostra.spark)"
-    )]
+    #[error("{count} {what} are too many to hold in memory (fewer than 2^32 are possible); {}", beyond_memory(.what))]
     TooLarge {
         /// "vertices" or "edges".
         what: &'static str,
@@ -97,7 +94,7 @@ pub enum Error {
     /// A stream's limit of memory does not hold the forest of its vertices.
     #[error(
         "the forest of {vertices} vertices needs {}, but the limit of memory is {}; raise it (--memory)",
-        in_units(*.needed), in_units(*.limit)
+        at_least(*.needed), in_units(*.limit)
     )]
     Limit {
         /// The vertices so far.
@@ -162,8 +159,29 @@ pub enum Error {
     Cancelled,
 }
 
+/// Where there is room for more: streams have numbers of 64 bits for edges, clusters for vertices as well.
+fn beyond_memory(what: &str) -> &'static str {
+    if what == "vertices" {
+        "solve the graph on a cluster (kostra.spark), or number only the vertices in use (--ids sparse); streaming \
+         (kostra solve --memory) takes more edges, but not more vertices"
+    } else {
+        "stream the graph (kostra solve --memory LIMIT, kostra::Stream) or solve it on a cluster (kostra.spark)"
+    }
+}
+
 /// Bytes in the largest unit that leaves at least one.
 fn in_units(bytes: u64) -> String {
+    let (value, unit) = largest_unit(bytes);
+    format!("{value:.0} {unit}")
+}
+
+/// The same, rounded up: so much is enough.
+fn at_least(bytes: u64) -> String {
+    let (value, unit) = largest_unit(bytes);
+    format!("{:.1} {unit}", (10.0 * value).ceil() / 10.0)
+}
+
+fn largest_unit(bytes: u64) -> (f64, &'static str) {
     let (mut value, mut unit) = (bytes as f64, "B");
     for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
         if value < 1024.0 {
@@ -171,5 +189,5 @@ fn in_units(bytes: u64) -> String {
         }
         (value, unit) = (value / 1024.0, larger);
     }
-    format!("{value:.0} {unit}")
+    (value, unit)
 }

@@ -381,6 +381,11 @@ fn stop_after(share: f64) -> Watch {
     })
 }
 
+/// Makes a file look as if it had been changed then.
+fn set_changed(path: &Path, time: std::time::SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
 #[test]
 fn an_interrupted_solve_goes_on_from_its_checkpoint() {
     let folder = Folder::new();
@@ -417,7 +422,9 @@ fn an_interrupted_solve_goes_on_from_its_checkpoint() {
             taken += usize::from(checkpoint.exists());
         }
         assert!(taken >= 3, "{name}: {taken} checkpoints");
+        let changed = fs::metadata(&files[0]).unwrap().modified().unwrap();
         fs::write(&files[0], &lighter).unwrap();
+        set_changed(&files[0], changed);
         assert_eq!(solve_files(files, &Run::default(), &plain).unwrap().edges()[0], 0, "{name}");
         let again = solve_files(files, &Run::default(), &options(Watch::new())).unwrap();
         assert!(again.edges() == expected.edges(), "{name}: it began anew, or lost its way");
@@ -444,6 +451,11 @@ fn a_checkpoint_that_is_damaged_or_of_another_job_is_refused_and_left_alone() {
         let error = solve(name, maximum, Watch::new()).unwrap_err().to_string();
         assert!(error.contains("is the checkpoint of another job"), "{error}");
     }
+    let changed = fs::metadata(folder.path("g.wel")).unwrap().modified().unwrap();
+    set_changed(&folder.path("g.wel"), changed + std::time::Duration::from_millis(1));
+    let error = solve("g.wel", false, Watch::new()).unwrap_err().to_string();
+    assert!(error.contains("its files have changed"), "{error}");
+    set_changed(&folder.path("g.wel"), changed);
     // Every byte counts, wherever it is.
     for at in (0..whole.len()).step_by(whole.len() / 50).chain([0, 8, whole.len() - 1]) {
         let mut damaged = whole.clone();

@@ -124,6 +124,10 @@ impl Bench {
             graphs: self.graphs.clone(),
             limit_edges: self.limit_edges,
         };
+        if let Some(folder) = self.graphs.as_ref().filter(|folder| !folder.is_dir()) {
+            let what = "is no folder; --graphs names one with the papers' files".into();
+            return Err(kostra::Error::File { file: folder.display().to_string(), what }.into());
+        }
         let suite = Suite::load(name, &changes)?;
         let files = self.out.as_deref().map(Files::new).transpose()?;
         let mut results = Results::new(&suite, &changes);
@@ -149,7 +153,8 @@ impl Bench {
     }
 
     fn list(&self) -> Result<Summary, Failure> {
-        if self.out.is_some() || self.device.is_some() || self.repeat.is_some() {
+        let measures = self.out.is_some() || self.device.is_some() || self.repeat.is_some();
+        if measures || self.graphs.is_some() || self.limit_edges.is_some() {
             return Err(Failure::usage("bench", "there is no SUITE to measure; `kostra bench --list` lists them"));
         }
         if self.json {

@@ -122,8 +122,12 @@ impl Solve {
                            to standard output";
             return Err(Failure::usage("solve", message));
         }
-        if self.output.as_deref().zip(self.labels.as_deref()).is_some_and(|(forest, labels)| collide(forest, labels)) {
-            return Err(Failure::usage("solve", "--output and --labels name the same file"));
+        let files = [("--output", &self.output), ("--labels", &self.labels), ("--checkpoint", &self.checkpoint)];
+        let files: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect();
+        for (i, (name, path)) in files.iter().enumerate() {
+            if let Some((other, _)) = files[..i].iter().find(|(_, other)| collide(other, path)) {
+                return Err(Failure::usage("solve", &format!("{other} and {name} name the same file")));
+            }
         }
         Ok(dashes > 0)
     }

@@ -22,7 +22,7 @@ use crate::stream::{Known, Part, State};
 use crate::watch::Watch;
 
 const MAGIC: [u8; 8] = *b"\x89KOSTRC\n";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Where in its files a stream has come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub(super) fn save(path: &Path, job: &str, saved: &Saved) -> Result<()> {
         out.number(VERSION)?;
         out.array(job.as_bytes())?;
         let Mark { file, resume: Resume { spot, entries, balance, keep } } = saved.mark;
-        out.numbers(&[file as u64, spot.offset, spot.lines, spot.rows, entries, keep as u64])?;
+        out.numbers(&[file as u64, spot.offset, spot.lines, spot.rows, spot.hash, entries, keep as u64])?;
         out.array(&balance.to_words())?;
         out.state(Some(&saved.stream))?;
         out.state(saved.before.as_ref())?;
@@ -146,10 +146,10 @@ impl Reader {
             return Err(Wrong::Other(what));
         }
         let of = self.array::<u8>()?;
-        let [file, offset, lines, rows, entries, keep] = self.numbers()?;
+        let [file, offset, lines, rows, hash, entries, keep] = self.numbers()?;
         let keep = Keep::ALL.into_iter().find(|&kind| kind as u64 == keep).ok_or(Wrong::Damaged)?;
         let balance = Balance::from_words(&self.array()?).ok_or(Wrong::Damaged)?;
-        let spot = Spot { offset, lines, rows };
+        let spot = Spot { offset, lines, rows, hash };
         let stream = self.state()?.ok_or(Wrong::Damaged)?;
         let (before, upper) = (self.state()?, self.state()?);
         let names = Names::from_parts(self.array()?, self.array()?).ok_or(Wrong::Damaged)?;
@@ -159,8 +159,10 @@ impl Reader {
         }
         if of != job.as_bytes() {
             let of = String::from_utf8_lossy(&of).replace('\n', "; ");
-            let what =
-                format!("is the checkpoint of another job ({of}); name another file, or remove it to start anew");
+            let what = format!(
+                "is the checkpoint of another job, or its files have changed ({of}); name another file, or remove it to start \
+                 anew"
+            );
             return Err(Wrong::Other(what));
         }
         let mark = Mark { file: file as usize, resume: Resume { spot, entries, balance, keep } };

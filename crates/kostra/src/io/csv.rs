@@ -2,8 +2,8 @@
 //!
 //! With a header the columns are those that the caller names, else those with the usual names; without one, or when the
 //! names say nothing, they are the first, second and third. A single column beside the endpoints is the weight,
-//! whatever its name; where there are several, one must be named as it. Other columns are stepped over. Cells may be quoted; a line
-//! break inside quotes is not possible, because lines are parsed on many threads.
+//! whatever its name; where there are several, one must be named as it. Other columns are stepped over, but a row has no more cells than
+//! the first. Cells may be quoted; a line break inside quotes is not possible, because lines are parsed on many threads.
 
 use std::borrow::Cow;
 
@@ -25,9 +25,18 @@ pub(super) fn read(
     taker: &mut dyn Taker,
 ) -> Result<(Edges, u64)> {
     let nodes = read_comments(source, b"#")?;
+    // What spreadsheets are told is seen from the rows.
+    if source
+        .peek_line()?
+        .is_some_and(|line| line.starts_with(b"sep=") && line.trim_ascii_end().len() <= b"sep=,".len())
+    {
+        source.next_line()?;
+    }
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => parse(source, &Table::<b','> { columns: FIRST_THREE, ids }, taker)?.listed(nodes, source),
+            Some(nodes) => {
+                parse(source, &Table::<b','> { columns: FIRST_THREE, width: 3, ids }, taker)?.listed(nodes, source)
+            }
             None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
         };
     };
@@ -79,7 +88,7 @@ fn read_table<const DELIMITER: u8>(
         Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
         None => Found { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
-    parse(source, &Table::<DELIMITER> { columns, ids }, taker)?.listed(nodes.unwrap_or(0), source)
+    parse(source, &Table::<DELIMITER> { columns, width: cells.len(), ids }, taker)?.listed(nodes.unwrap_or(0), source)
 }
 
 /// The cells of a row, without quotes and the blanks around them.
@@ -113,6 +122,8 @@ fn find_columns(cells: &[String], ids: Ids) -> Option<Line<Found>> {
 
 struct Table<const DELIMITER: u8> {
     columns: Found,
+    /// The cells of the first row.
+    width: usize,
     ids: Ids,
 }
 
@@ -152,6 +163,10 @@ impl<const DELIMITER: u8> Lines<DELIMITER> for Table<DELIMITER> {
             if !cursor.at_line_end() && cursor.byte() != DELIMITER {
                 return Err(format!("unexpected {} in column {}", shown(cursor.token()), column + 1));
             }
+        }
+        // A weight that no column was made for must not be lost; an empty cell at the end is none.
+        if last + 1 == self.width && cursor.next_field() && !(cell(cursor)?.is_empty() && cursor.at_line_end()) {
+            return Err(format!("more cells than the {} of the first row", self.width));
         }
         if cursor.byte() == DELIMITER {
             cursor.skip_line();

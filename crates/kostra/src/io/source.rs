@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use memmap2::Mmap;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::compression::{Compression, Junk};
 use super::scan::PADDING;
@@ -40,6 +41,8 @@ pub(super) struct Source {
     offset: u64,
     lines: u64,
     rows: u64,
+    /// Of all bytes taken so far, where they cannot be told by the time at which a plain file was changed.
+    hash: Option<Box<Xxh3Default>>,
     watch: Watch,
 }
 
@@ -62,6 +65,8 @@ pub(super) struct Spot {
     pub(super) offset: u64,
     pub(super) lines: u64,
     pub(super) rows: u64,
+    /// XXH3-64 of the bytes before it, or 0 where that is not known.
+    pub(super) hash: u64,
 }
 
 impl Source {
@@ -90,7 +95,9 @@ impl Source {
             Some(compression) => compression.reader(Box::new(whole)).map_err(fail)?,
             None => Box::new(whole),
         };
+        let is_plain = file.is_some() && compression.is_none();
         Ok(Self {
+            hash: (!is_plain).then(Box::default),
             path: path.into(),
             file,
             size,
@@ -110,11 +117,18 @@ impl Source {
     /// The same input once more, from the same place; `None` for standard input and pipes.
     pub(super) fn reopened(&self) -> Option<Result<Self>> {
         self.file.as_ref()?;
-        let spot = Spot { offset: self.offset, lines: self.lines, rows: self.rows };
+        let spot = self.spot();
         Some(Self::open(&self.path, &self.watch).and_then(|mut again| again.advance(spot).map(|()| again)))
     }
 
-    /// Goes on to a place that is not before this one: at once in a plain file, else by reading up to it.
+    /// The place up to which all was taken.
+    fn spot(&self) -> Spot {
+        let hash = self.hash.as_ref().map_or(0, |hash| hash.digest());
+        Spot { offset: self.offset, lines: self.lines, rows: self.rows, hash }
+    }
+
+    /// Goes on to a place that is not before this one: at once in a plain file, else by reading up to it, which must be what was there
+    /// before.
     pub(super) fn advance(&mut self, spot: Spot) -> Result<()> {
         if let (Some(file), None) = (&self.file, self.compression) {
             let fail = |source| Error::Io { file: name(&self.path), source };
@@ -133,6 +147,10 @@ impl Source {
                 return Err(self.error("is shorter than it was when it was read before"));
             }
             self.take(step);
+        }
+        if spot.hash != 0 && self.spot().hash != spot.hash {
+            let what = "is not what was read before; give the same again, or remove the checkpoint to start anew";
+            return Err(self.error(what));
         }
         (self.lines, self.rows) = (spot.lines, spot.rows);
         Ok(())
@@ -194,6 +212,9 @@ impl Source {
         buffer[..waiting].copy_from_slice(&self.pending[self.taken..self.taken + waiting]);
         self.take(waiting);
         let filled = self.read_into(buffer, waiting)?;
+        if let Some(hash) = &mut self.hash {
+            hash.update(&buffer[waiting..filled]);
+        }
         self.offset += (filled - waiting) as u64;
         if filled < buffer.len() { Err(cut_short(&self.path, self.offset)) } else { Ok(()) }
     }
@@ -251,6 +272,9 @@ impl Source {
     }
 
     fn take(&mut self, bytes: usize) {
+        if let Some(hash) = &mut self.hash {
+            hash.update(&self.pending[self.taken..self.taken + bytes]);
+        }
         self.taken += bytes;
         self.offset += bytes as u64;
     }
@@ -367,6 +391,9 @@ impl Source {
         self.pending.extend_from_slice(&block[len..filled]);
         self.taken = 0;
         self.offset += len as u64;
+        if let Some(hash) = &mut self.hash {
+            hash.update(&block[..len]);
+        }
         if len == 0 {
             return Ok(None);
         }
@@ -381,8 +408,7 @@ impl Source {
         let (line, row) = (self.lines, self.rows);
         self.lines += lines;
         self.rows += lines - comments;
-        let end = Spot { offset: self.offset, lines: self.lines, rows: self.rows };
-        let place = Place { len: len + PADDING, line, row, end };
+        let place = Place { len: len + PADDING, line, row, end: self.spot() };
         // Relaxed: a number to show, nothing depends on it.
         self.watch.step("read", self.position.load(Ordering::Relaxed), self.size.unwrap_or(0))?;
         Ok(Some(place))
@@ -474,5 +500,38 @@ impl Read for Counted {
         let count = self.read.read(buffer)?;
         self.position.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_what_was_read_before_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines.gz");
+        let write = |first: &str| {
+            let file = File::create(&path).unwrap();
+            let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+            writeln!(packed, "{first}").unwrap();
+            (0..300_000).for_each(|line| writeln!(packed, "{line} {line}").unwrap());
+            packed.finish().unwrap();
+        };
+        let open = || Source::open(&path, &Watch::new()).unwrap();
+        write("a 1");
+        let mut source = open();
+        source.next_line().unwrap();
+        let place = source.next_block(&mut Vec::new(), 1 << 20).unwrap().unwrap();
+        let mut again = open();
+        again.advance(place.end).unwrap();
+        assert_eq!(again.spot(), place.end);
+        assert_eq!(again.next_line().unwrap(), source.next_line().unwrap());
+        write("b 1");
+        let refused = open().advance(place.end).unwrap_err().to_string();
+        assert!(refused.contains("is not what was read before"), "{refused}");
     }
 }

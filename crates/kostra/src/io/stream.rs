@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::checkpoint::{self, Mark, Saved};
 use super::edges::{Edges, Keep, Resume, Taker};
@@ -96,7 +96,8 @@ pub(super) struct InputFile {
     size: u64,
     /// The size of all files before it.
     before: u64,
-    is_plain: bool,
+    /// When it was changed, where it can be read again.
+    changed: Option<SystemTime>,
 }
 
 impl Inputs {
@@ -113,14 +114,15 @@ impl Inputs {
         for path in all {
             let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file());
             let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
-            files.push(InputFile { path, size, before, is_plain: metadata.is_some() });
+            let changed = metadata.map(|metadata| metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+            files.push(InputFile { path, size, before, changed });
             before += size;
         }
         Ok(Self { files, size: before })
     }
 
     pub(super) fn can_be_read_again(&self) -> bool {
-        self.files.iter().all(|file| file.is_plain)
+        self.files.iter().all(|file| file.changed.is_some())
     }
 
     /// The files and options as text, for a checkpoint to belong to.
@@ -128,7 +130,9 @@ impl Inputs {
         let ReadOptions { ids, format, columns, .. } = options;
         let mut text = format!("maximum={} ids={ids:?} format={format:?} columns={columns:?}", run.is_maximum());
         for file in &self.files {
-            text += &format!("\n{} bytes in {}", file.size, name(&file.path));
+            let since = file.changed.and_then(|changed| changed.duration_since(SystemTime::UNIX_EPOCH).ok());
+            let nanoseconds = since.unwrap_or_default().as_nanos();
+            text += &format!("\n{} bytes of {nanoseconds} in {}", file.size, name(&file.path));
         }
         text
     }

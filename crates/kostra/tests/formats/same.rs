@@ -7,7 +7,7 @@ use super::{folder, lines_of, listed, multiset, read_bytes, small};
 
 #[test]
 fn the_same_graph_in_every_text_format() {
-    let texts: [(&str, &str); 13] = [
+    let texts: [(&str, &str); 14] = [
         ("a.gr", "c comment\np sp 4 8\na 1 2 4\na 2 1 4\na 2 3 8\na 1 3 7\na 3 2 8\na 1 2 5\na 3 1 7\na 2 1 5\n"),
         ("a.col", "c comment\np edge 4 4\nn 1 17\ne 1 2 4\ne 2 3 8\ne 1 3 7\ne 2 1 5\n"),
         ("pace.gr", "c comment\np tw 4 4\n1 2 4\n2 3 8\n1 3 7\n2 1 5\n"),
@@ -21,6 +21,7 @@ fn the_same_graph_in_every_text_format() {
         ("a.txt", "# Undirected\n# Nodes: 4 Edges: 4\n0\t1\t4\n1\t2\t8\n0\t2\t7\n1\t0\t5\n"),
         ("a.wel", "# Nodes: 4\n0 1 4\r\n1 2 8\r\n\r\n  0 2 7  \r\n1 0 5"),
         ("a.csv", "# Nodes: 4\nsource,target,weight\n0,1,4\n1,2,8\n\"0\", 2 ,7\n1,0,\"5\"\n"),
+        ("sep.csv", "# Nodes: 4\nsep=;\n0;1;4\n1;2;8;\n0;2;7\n1;0;5\n"),
         ("b.csv", "# Nodes: 4\nname;cost;to;from\nx;4;1;0\ny;8;2;1\n\"a;\"\"b\";7;2;0\n;5;0;1\n"),
         ("a.tsv", "# Nodes: 4\n0\t1\t4\n1\t2\t8\n0\t2\t7\n1\t0\t5\n"),
         (
