@@ -92,8 +92,22 @@ __device__ __forceinline__ u32 join_held(const Held &held, const uint4 *list, co
     return joined;
 }
 
+// Steps after which a path is shortened.
+constexpr u32 SHORT_PATH = 8;
+
+// The root above a tree that is none, the first of these two. Every second tree on the way is linked to the one after the next: where many walk a chain at the
+// same time, it is half as long with each step. They find old links or new ones, and both lead to the root.
+__device__ __noinline__ u32 shorten_path(u32 *links, u32 c, u32 link) {
+    for (;;) {
+        u32 next = fresh(links + link);
+        if (next & ROOT) return link;
+        links[c] = next;
+        c = link, link = next;
+    }
+}
+
 // The trees that the ends belong to now.
-__device__ __forceinline__ void rename_held(Held &held, const u32 *links) {
+__device__ __forceinline__ void rename_held(Held &held, u32 *links) {
     if (!__any_sync(ALL, held.live)) return;
     u32 x_links[HOLD], y_links[HOLD];
 #pragma unroll
@@ -103,7 +117,7 @@ __device__ __forceinline__ void rename_held(Held &held, const u32 *links) {
     }
     bool walking = true;
 #pragma unroll 1
-    while (walking) {
+    for (u32 steps = 0; walking && steps < SHORT_PATH; steps++) {
         walking = false;
 #pragma unroll
         for (u32 i = 0; i < HOLD; i++) {
@@ -112,6 +126,13 @@ __device__ __forceinline__ void rename_held(Held &held, const u32 *links) {
         }
 #pragma unroll
         for (u32 i = 0; i < HOLD; i++) walking |= !(x_links[i] & y_links[i] & ROOT);
+    }
+    if (walking) {
+#pragma unroll
+        for (u32 i = 0; i < HOLD; i++) {
+            if (!(x_links[i] & ROOT)) held.x[i] = shorten_path(links, held.x[i], x_links[i]);
+            if (!(y_links[i] & ROOT)) held.y[i] = shorten_path(links, held.y[i], y_links[i]);
+        }
     }
 #pragma unroll
     for (u32 i = 0; i < HOLD; i++)
@@ -192,7 +213,13 @@ __device__ __forceinline__ void restart(u64 *cells, u32 *links, Stretch mine) {
     for (u32 c = mine.from + threadIdx.x; c < mine.to; c += HOLDERS) {
         cells[c] = EMPTY;
         u32 root = c, link = links[c];
-        while (!(link & ROOT)) root = link, link = links[root];
+        for (u32 steps = 0; !(link & ROOT); steps++) {
+            if (steps == SHORT_PATH) {
+                root = shorten_path(links, root, link);
+                break;
+            }
+            root = link, link = links[root];
+        }
         if (root != c) links[c] = root;
     }
 }
