@@ -43,7 +43,7 @@ impl Watch {
         Self::default()
     }
 
-    /// Calls `report` now and then, from any thread.
+    /// Calls `report` now and then, from any thread. Work may be held up meanwhile, so it must not wait for that, nor for rayon.
     pub fn report_to(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.report = Some(Arc::new(report));
         self
