@@ -141,6 +141,11 @@ impl Reading {
     /// Reads or generates the graph of that name, with the weights that were asked for.
     pub(crate) fn load(&self, name: &Path, console: &Console) -> kostra::Result<Loaded> {
         let rule = self.weights.as_deref().map(str::parse::<WeightRule>).transpose()?;
+        let is_for_files = self.format.is_some() || self.ids != Ids::default() || self.columns.is_some();
+        if let Some(spec) = spec(name).filter(|_| is_for_files) {
+            let what = "--format, --ids and --columns say how a file is read; leave them out for a generated graph";
+            return Err(kostra::Error::Spec { spec: spec.into(), what: what.into() });
+        }
         self.threads.start()?;
         let start = Instant::now();
         let loaded = load(name, &self.options(console), console)?;
