@@ -16,7 +16,8 @@ use crate::weight::Key;
 /// Of 64 edges, so many are listed without a look at their labels.
 const MANY: u32 = 16;
 
-/// Edges of a list that are looked at to guess where its lightest end.
+/// Edges of a list that are looked at to guess where its lightest end: fewer than of the graph, as all threads wait for the one that
+/// looks, and other cores have them.
 const SAMPLES: usize = 1024;
 
 /// The upper half of a word.
