@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::array::Array;
@@ -13,6 +12,7 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::par::{block, shared, sorted_distinct, split};
 use crate::run::Stats;
+use crate::team::each;
 use crate::union_find::UnionFind;
 use crate::weight::Total;
 
@@ -46,7 +46,7 @@ impl Forest {
         if graph.edges() / MARKED <= edges.len() {
             let mut marks = Buffer::of_zeros(graph.edges())?;
             let shared_marks = shared(&mut marks);
-            edges.par_chunks(block(edges.len())).for_each(|part| part.iter().for_each(|&e| mark(shared_marks, e)));
+            each(edges.chunks(block(edges.len())), |_, part| part.iter().for_each(|&e| mark(shared_marks, e)));
             return Self::from_marks(graph, &marks, stats);
         }
         Ok(Self::from_sorted(graph, sorted_distinct(edges, graph.edges())?, stats))
@@ -68,11 +68,10 @@ impl Forest {
     /// The forest of the edges whose mark is 1; the others' are 0.
     pub(crate) fn from_marks(graph: &Graph, marks: &[u8], stats: Option<Stats>) -> Result<Self> {
         let block = block(marks.len()).next_multiple_of(64);
-        let sum = |part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
-        let counts: Vec<usize> = marks.par_chunks(block).map(sum).collect();
+        let sum = |_, part: &[u8]| part.chunks(255).map(|few| usize::from(few.iter().sum::<u8>())).sum();
+        let counts: Vec<usize> = each(marks.chunks(block), sum);
         let mut edges = Buffer::of_any_to_keep(counts.iter().sum())?;
-        let parts = marks.par_chunks(block).zip(split(&mut edges, &counts)).enumerate();
-        parts.for_each(|(number, (part, ids))| {
+        each(marks.chunks(block).zip(split(&mut edges, &counts)), |number, (part, ids)| {
             list_marks(part, (number * block) as u32, ids);
         });
         Ok(Self::from_sorted(graph, edges, stats))

@@ -21,6 +21,7 @@ mod par;
 mod run;
 mod spare;
 mod stream;
+mod team;
 mod union_find;
 pub mod verify;
 mod watch;

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::bits::list_ones;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::team::each;
 
 /// Below this many items one thread does the work: starting others would cost more.
 pub(crate) const PARALLEL_FROM: usize = 1 << 14;
@@ -98,9 +99,9 @@ where
         return serial(counts, T::default());
     }
     let mut sums: Vec<T> =
-        counts.par_chunks(block).map(|part| part.iter().fold(T::default(), |sum, &count| sum + count)).collect();
+        each(counts.chunks(block), |_, part| part.iter().fold(T::default(), |sum, &count| sum + count));
     let total = serial(&mut sums, T::default());
-    counts.par_chunks_mut(block).zip(sums).for_each(|(part, first)| {
+    each(counts.chunks_mut(block).zip(sums), |_, (part, first)| {
         serial(part, first);
     });
     total
@@ -236,19 +237,15 @@ pub(crate) fn sorted_distinct(items: &[u32], end: usize) -> Result<Buffer<u32>> 
         lengths[digit(&items[0])] = items.len();
         lengths
     });
-    split(&mut sorted, &lengths).into_par_iter().enumerate().for_each_init(
-        Vec::new,
-        |bits: &mut Vec<u64>, (digit, part)| {
-            let first = (digit << shift) as u32;
-            bits.clear();
-            bits.resize((1usize << shift).div_ceil(64), 0);
-            for &item in &*part {
-                let bit = (item - first) as usize;
-                bits[bit / 64] |= 1 << (bit % 64);
-            }
-            list_ones(bits, (digit << shift) as u32, part);
-        },
-    );
+    each(split(&mut sorted, &lengths), |digit, part| {
+        let first = (digit << shift) as u32;
+        let mut bits = vec![0u64; (1usize << shift).div_ceil(64)];
+        for &item in &*part {
+            let bit = (item - first) as usize;
+            bits[bit / 64] |= 1 << (bit % 64);
+        }
+        list_ones(&bits, first, part);
+    });
     Ok(sorted)
 }
 
@@ -262,14 +259,11 @@ fn spread<T: Pod + Send + Sync>(
 ) -> Option<[usize; DIGITS]> {
     assert_eq!(items.len(), other.len());
     let block = block(items.len());
-    let mut counts: Vec<[usize; DIGITS]> = items
-        .par_chunks(block)
-        .map(|part| {
-            let mut counts = [0; DIGITS];
-            part.iter().for_each(|item| counts[digit(item)] += 1);
-            counts
-        })
-        .collect();
+    let mut counts: Vec<[usize; DIGITS]> = each(items.chunks(block), |_, part| {
+        let mut counts = [0; DIGITS];
+        part.iter().for_each(|item| counts[digit(item)] += 1);
+        counts
+    });
     let (mut start, mut lengths) = (0, [0; DIGITS]);
     for digit in 0..DIGITS {
         let before = start;
@@ -282,7 +276,7 @@ fn spread<T: Pod + Send + Sync>(
         }
     }
     let places = Places(other.as_mut_ptr());
-    items.par_chunks(block).zip(counts).for_each(|(part, mut next)| {
+    each(items.chunks(block).zip(counts), |_, (part, mut next)| {
         for item in part {
             let at = &mut next[digit(item)];
             assert!(*at < items.len());

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::array::Array;
 use crate::bits::pack_flags;
 use crate::par::{block, prefetch};
+use crate::team::each;
 
 /// How many edges ahead the weights of a sum are asked for.
 const AHEAD: usize = 32;
@@ -113,7 +114,7 @@ impl Weights<'_> {
     /// The sum over `edges`, in the order given.
     pub(crate) fn total(&self, edges: &[u32]) -> Total {
         /// The weights in turn, each asked for ahead: where few edges are chosen, they lie too far apart to be guessed.
-        fn each<'a, T: Copy>(edges: &'a [u32], w: &'a [T]) -> impl Iterator<Item = T> + 'a {
+        fn in_turn<'a, T: Copy>(edges: &'a [u32], w: &'a [T]) -> impl Iterator<Item = T> + 'a {
             edges.iter().enumerate().map(|(i, &e)| {
                 if let Some(&ahead) = edges.get(i + AHEAD) {
                     prefetch(w, ahead as usize);
@@ -122,12 +123,12 @@ impl Weights<'_> {
             })
         }
         fn integers<T: Copy + Into<i128> + Sync>(edges: &[u32], w: &[T]) -> Total {
-            let sum = |part: &[u32]| each(part, w).map(Into::into).sum::<i128>();
-            Total::Integer(edges.par_chunks(block(edges.len())).map(sum).sum())
+            let sum = |_, part: &[u32]| in_turn(part, w).map(Into::into).sum::<i128>();
+            Total::Integer(each(edges.chunks(block(edges.len())), sum).into_iter().sum())
         }
         fn floats<T: Copy + Into<f64>>(edges: &[u32], w: &[T]) -> Total {
             // From +0.0: the sum of no edges is 0, not the -0.0 that an empty float `sum()` gives.
-            Total::Float(each(edges, w).fold(0.0, |sum, w| sum + w.into()))
+            Total::Float(in_turn(edges, w).fold(0.0, |sum, w| sum + w.into()))
         }
         match self {
             Weights::Unit => Total::Integer(edges.len() as i128),

@@ -3,14 +3,13 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rayon::prelude::*;
-
 use super::contest::{BATCH, Ballot, Ballots, Contest, Selected};
 use super::touched::{SharedMarks, mark};
 use crate::bits::{not_both_in, ones, pack_flags};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::par::{PARALLEL_FROM, prefetch, scan, shared};
+use crate::team::each;
 use crate::weight::Key;
 
 /// Of 64 edges, so many are listed without a look at their labels.
@@ -214,7 +213,7 @@ impl List {
         let mut starts = selected.counts.clone();
         let mut words = room(2 * scan(&mut starts))?;
         let list = shared(&mut words);
-        let fill = |(number, (&start, selected)): (usize, (&usize, &[u64]))| {
+        let fill = |number, (start, selected): (usize, &[u64])| {
             // Its own copies, which the compiler can keep in registers.
             let (src, dst, names) = (src, dst, names);
             let (ballot, own_marks) = match purpose {
@@ -251,8 +250,8 @@ impl List {
             contest.each_batch(number, selected, put)?;
             Ok(Span { start, len: next - start })
         };
-        let blocks = starts.par_iter().zip(selected.bits.par_chunks(contest.block() / 64));
-        let spans = blocks.enumerate().map(fill).collect::<Result<_>>()?;
+        let blocks = starts.into_iter().zip(selected.bits.chunks(contest.block() / 64));
+        let spans = each(blocks, fill).into_iter().collect::<Result<_>>()?;
         Ok(Self { words, spans })
     }
 
@@ -262,20 +261,19 @@ impl List {
         let words: &[u64] = &self.words;
         let places = self.spans.iter().flat_map(|span| (span.start..span.start + span.len).step_by(step));
         let places: Vec<usize> = places.map(|at| 2 * at + 1).collect();
-        places.iter().for_each(|&at| prefetch(words, at));
-        let mut sample: Vec<K::Ranked> = places.iter().map(|&at| contest.ranked(words[at])).collect();
+        let mut sample = super::look_up(&places, |at| prefetch(words, at), |at| contest.ranked(words[at]));
         let threshold = super::at_share(&mut sample, share);
         let short = contest.short(K::edge(threshold) as usize) | u64::from(K::edge(threshold));
         let is_light = |entry: u64| {
             if !K::SHORT && entry >> 32 == short >> 32 { contest.ranked(entry) <= threshold } else { entry <= short }
         };
         let entries = |span: &Span| words[2 * span.start..][..2 * span.len].chunks_exact(2);
-        let count = |span: &Span| entries(span).map(|edge| usize::from(is_light(edge[1]))).sum::<usize>();
-        let mut starts: Vec<usize> = self.spans.par_iter().map(count).collect();
+        let count = |_, span: &Span| entries(span).map(|edge| usize::from(is_light(edge[1]))).sum::<usize>();
+        let mut starts: Vec<usize> = each(&self.spans, count);
         let counts = starts.clone();
         let mut light = Buffer::<u64>::of_any(2 * scan(&mut starts))?;
         let list = shared(&mut light);
-        let spans = self.spans.par_iter().zip(starts).zip(counts).map(|((span, start), len)| {
+        let spans = each(self.spans.iter().zip(starts).zip(counts), |_, ((span, start), len)| {
             contest.watch.check()?;
             let (ballot, mut next) = (ballots.mine(), start);
             for few in words[2 * span.start..][..2 * span.len].chunks(2 * 64) {
@@ -295,21 +293,22 @@ impl List {
             }
             Ok(Span { start, len })
         });
-        let spans = spans.collect::<Result<_>>()?;
+        let spans = spans.into_iter().collect::<Result<_>>()?;
         Ok(Self { words: light, spans })
     }
 
     /// Lets all edges offer themselves.
     pub(super) fn offer<K: Key>(&mut self, contest: &Contest<K>, ballots: Ballots) -> Result<()> {
         let words = shared(&mut self.words);
-        self.spans.par_iter().try_for_each(|span| {
+        let blocks = each(&self.spans, |_, span| {
             contest.watch.check()?;
             let (ballot, end) = (ballots.mine(), span.start + span.len);
             for first in (span.start..end).step_by(BATCH) {
                 offer(contest, words, ballot, first, end.min(first + BATCH));
             }
             Ok(())
-        })
+        });
+        blocks.into_iter().collect()
     }
 
     /// Renames the ends of edges and drops those inside a tree. The others offer themselves where `ballots` are given.
@@ -320,7 +319,7 @@ impl List {
         ballots: Option<Ballots>,
     ) -> Result<()> {
         let words = shared(&mut self.words);
-        self.spans.par_iter_mut().try_for_each(|span| {
+        let blocks = each(&mut self.spans, |_, span| {
             contest.watch.check()?;
             let ballot = ballots.map(|ballots| ballots.mine());
             #[cfg(target_arch = "x86_64")]
@@ -334,7 +333,8 @@ impl List {
             }
             relabel(contest, words, names, ballot, span);
             Ok(())
-        })
+        });
+        blocks.into_iter().collect()
     }
 }
 

@@ -55,8 +55,6 @@ mod touched;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use self::chosen::Chosen;
 use self::contest::{Cells, Contest, Selected};
 use self::equal::{are_equal, equal};
@@ -68,8 +66,9 @@ use crate::error::Result;
 use crate::forest::Forest;
 use crate::graph::Graph;
 use crate::mix::{below, mix};
-use crate::par::{PARALLEL_FROM, prefetch};
+use crate::par::{PARALLEL_FROM, block, prefetch};
 use crate::run::{Run, Stats};
+use crate::team::{as_team, each, is_in_team};
 use crate::weight::{AnyKeys, Key, Keys};
 
 /// Edges per vertex above which the lightest come first. Below, too few would be left out to pay for choosing them:
@@ -104,6 +103,9 @@ const FEW: f64 = 16.0;
 /// Edges that are looked at to guess where the lightest end.
 const SAMPLES: usize = 4096;
 
+/// Places in memory that one thread looks up at a time.
+const TOGETHER: usize = 256;
+
 /// Lists up to this long are not filtered again, and those up to the next are sorted and joined one by one.
 const SHORT: usize = 1 << 13;
 const SHORTEST: usize = 1 << 9;
@@ -116,12 +118,12 @@ pub fn kostra(graph: &Graph, run: &Run) -> Result<Forest> {
     }
 }
 
-/// Enters the caller's pool once rather than for each pass; small graphs are solved before that is done.
+/// Asks all threads to join in for the whole of the solve; small graphs are solved before they have come.
 fn with_keys<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     if graph.edges() < PARALLEL_FROM {
         return solve(graph, keys, run);
     }
-    rayon::join(|| solve(graph, keys, run), || ()).0
+    as_team(|| solve(graph, keys, run))
 }
 
 fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
@@ -141,16 +143,26 @@ fn solve<K: Key>(graph: &Graph, keys: Keys<K>, run: &Run) -> Result<Forest> {
     chosen.into_forest(graph, stats)
 }
 
-/// Some edges, of which all ask for memory before any is looked at.
-fn sampled(m: usize, prefetch: impl FnMut(usize)) -> Vec<usize> {
+/// What `look` says of some edges.
+fn sampled<T: Send>(m: usize, prefetch: impl Fn(usize) + Sync, look: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let edges: Vec<usize> = (0..SAMPLES.min(m.div_ceil(16)) as u64).map(|i| below(mix(i), m as u64) as usize).collect();
-    edges.iter().copied().for_each(prefetch);
-    edges
+    look_up(&edges, prefetch, look)
 }
 
-/// Their ranks.
+/// What `look` says of places far apart. All ask for memory before any is looked at.
+fn look_up<T: Send>(places: &[usize], prefetch: impl Fn(usize) + Sync, look: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let some = |_, places: &[usize]| {
+        places.iter().copied().for_each(&prefetch);
+        places.iter().copied().map(&look).collect::<Vec<T>>()
+    };
+    // Too little for threads that sleep.
+    let together = if is_in_team() { TOGETHER } else { places.len().max(1) };
+    each(places.chunks(together), some).into_iter().flatten().collect()
+}
+
+/// The ranks of some edges.
 fn sample<K: Key>(keys: Keys<K>, m: usize) -> Vec<K::Ranked> {
-    sampled(m, |e| keys.prefetch(e)).into_iter().map(|e| keys.ranked(e)).collect()
+    sampled(m, |e| keys.prefetch(e), |e| keys.ranked(e))
 }
 
 /// Whether some vertices have so many of the edges that the lightest will touch few others.
@@ -160,11 +172,11 @@ fn is_skewed(graph: &Graph) -> bool {
     }
     let (src, dst) = (graph.sources(), graph.targets());
     let (mut seen, mut ends, mut repeated) = ([0u64; 2048], 0, 0);
-    let edges = sampled(graph.edges(), |e| {
+    let prefetch = |e| {
         prefetch(src, e);
         prefetch(dst, e);
-    });
-    for v in edges.into_iter().flat_map(|e| [src[e], dst[e]]) {
+    };
+    for v in sampled(graph.edges(), prefetch, |e| [src[e], dst[e]]).into_iter().flatten() {
         let place = mix(v.into()) as usize % (64 * seen.len());
         let word = &mut seen[place / 64];
         repeated += *word >> (place % 64) & 1;
@@ -186,12 +198,18 @@ fn is_dense(edges: usize, trees: usize, densest: f64) -> bool {
 }
 
 /// A bit for every vertex in what seems to be the largest tree.
-fn largest(labels: &[u32]) -> Vec<u64> {
-    let mut sample: Vec<u32> = (0..1024).map(|i| labels[below(mix(i), labels.len() as u64) as usize]).collect();
+fn largest(labels: &[u32]) -> Result<Buffer<u64>> {
+    let places: Vec<usize> = (0..1024).map(|i| below(mix(i), labels.len() as u64) as usize).collect();
+    let mut sample = look_up(&places, |at| prefetch(labels, at), |at| labels[at]);
     sample.sort_unstable();
     let largest = sample.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map_or(0, |run| run[0]);
-    let bits = |part: &[u32]| part.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label == largest));
-    labels.par_chunks(64).with_min_len(1 << 10).map(bits).collect()
+    let word = |part: &[u32]| part.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label == largest));
+    let mut inside = Buffer::<u64>::of_any(labels.len().div_ceil(64))?;
+    let block = block(labels.len()).next_multiple_of(64);
+    each(inside.chunks_mut(block / 64).zip(labels.chunks(block)), |_, (words, labels)| {
+        words.iter_mut().zip(labels.chunks(64)).for_each(|(place, part)| *place = word(part));
+    });
+    Ok(inside)
 }
 
 /// What one solve works on.
@@ -225,7 +243,7 @@ impl<'a, K: Key> Work<'a, K> {
         let graph = self.contest.graph;
         let (n, src, dst) = (graph.vertices(), graph.sources(), graph.targets());
         self.begin_round(n, graph.edges())?;
-        self.cells.clear(n, false);
+        self.cells.clear(n, graph.edges(), false);
         self.contest.offer_all(self.cells.ballots())?;
         let (labels, trees) = self.round(&Whole { src, dst }, n, &mut 0)?;
         let labels: &[u32] = &labels;
@@ -233,7 +251,7 @@ impl<'a, K: Key> Work<'a, K> {
         let selected = self.contest.select(joining)?;
         // The trees are at most half as many as the vertices; what their cells do not need is room for the list.
         let room = self.cells.shrink(trees)?;
-        self.cells.clear(trees, false);
+        self.cells.clear(trees, selected.len(), false);
         let list = List::selected(&self.contest, &selected, labels, Purpose::Offer(self.cells.ballots()), |len| {
             room.again(len)
         })?;
@@ -266,8 +284,8 @@ impl<'a, K: Key> Work<'a, K> {
         if trees > 1 {
             let labels: &[u32] = &labels;
             let (src, dst) = (self.contest.graph.sources(), self.contest.graph.targets());
-            let inside = largest(labels);
-            let leaving = |edges: Range<usize>| leaving(&inside, labels, &src[edges.clone()], &dst[edges]);
+            let inside: &[u64] = &largest(labels)?;
+            let leaving = |edges: Range<usize>| leaving(inside, labels, &src[edges.clone()], &dst[edges]);
             self.contest.select_again(&mut selected, leaving)?;
             // Where edges are fewer than trees, they most likely leave many alone.
             if is_skewed || selected.len() < trees {
@@ -286,7 +304,7 @@ impl<'a, K: Key> Work<'a, K> {
         names: impl Names,
         trees: usize,
     ) -> Result<(Vec<Buffer<u32>>, usize)> {
-        self.cells.clear(trees, false);
+        self.cells.clear(trees, selected.len(), false);
         let list =
             List::selected(&self.contest, selected, names, Purpose::Offer(self.cells.ballots()), Buffer::of_any)?;
         self.contract(list, trees)
@@ -301,9 +319,9 @@ impl<'a, K: Key> Work<'a, K> {
     ) -> Result<(Vec<Buffer<u32>>, usize, Touched)> {
         let mut marks = Marks::new(trees, self.contest.threads)?;
         let mut list = List::selected(&self.contest, selected, names, Purpose::Mark(marks.shared()), Buffer::of_any)?;
-        let touched = marks.touched();
-        self.cells.clear(touched.count, list.is_alone());
-        list.relabel(&self.contest, &touched, Some(self.cells.ballots()))?;
+        let touched = marks.touched()?;
+        self.cells.clear(touched.count, list.len(), list.is_alone());
+        list.relabel(&self.contest, touched.numbers(), Some(self.cells.ballots()))?;
         let (maps, left) = self.contract(list, touched.count)?;
         Ok((maps, left, touched))
     }
@@ -339,7 +357,7 @@ impl<'a, K: Key> Work<'a, K> {
                 (compose(maps), left)
             };
             list.gather();
-            self.cells.clear(left, list.is_alone());
+            self.cells.clear(left, list.len(), list.is_alone());
             // Edges that will be filtered need not offer themselves now. How many stay is not known yet, but no
             // more than those that are not chosen, and hardly fewer.
             offered = !is_dense(edges - (self.chosen.count() - before), left, densest);

@@ -4,8 +4,6 @@ use std::hint::select_unpredictable;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-use rayon::prelude::*;
-
 use super::Work;
 use super::contest::{AHEAD, EMPTY};
 use super::list::{Edges, List};
@@ -14,6 +12,7 @@ use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::forest::mark;
 use crate::par::{block, prefetch, shared};
+use crate::team::each;
 use crate::union_find::UnionFind;
 use crate::weight::Key;
 
@@ -36,7 +35,7 @@ impl<K: Key> Work<'_, K> {
         let best = self.cells.merge(&self.contest, |at| edges.id(at as usize));
         let links = &mut self.links[..trees];
         link(best, edges, links, self.chosen.marks(), &mut labels);
-        let (roots, counts) = find_roots(links);
+        let (roots, counts) = find_roots(links)?;
 
         let (mut live, mut done) = (0, *complete);
         let (mut joined, mut starts) = (Vec::with_capacity(counts.len()), Vec::with_capacity(counts.len()));
@@ -82,7 +81,7 @@ fn block_of(trees: usize) -> usize {
 /// is kept.
 fn link(best: &[u64], edges: &impl Edges, links: &mut [u32], marks: Option<&[AtomicU8]>, ids: &mut [u32]) {
     let block = block_of(links.len());
-    links.par_chunks_mut(block).zip(ids.par_chunks_mut(block)).enumerate().for_each(|(number, (links, ids))| {
+    each(links.chunks_mut(block).zip(ids.chunks_mut(block)), |number, (links, ids)| {
         for (c, (link, id)) in (number * block..).zip(links.iter_mut().zip(ids)) {
             if let Some(&cell) = best.get(c + AHEAD) {
                 edges.prefetch(cell as u32 as usize);
@@ -103,14 +102,17 @@ fn link(best: &[u64], edges: &impl Edges, links: &mut [u32], marks: Option<&[Ato
     });
 }
 
+/// The live roots, the complete trees and the others of every block.
+type Counts = Vec<(usize, usize, usize)>;
+
 /// A bit for every root; and the live roots, the complete trees and the others of every block.
 ///
 /// Of two trees that are linked to each other, the first stays root. They have chosen the same edge, and there is no longer
 /// cycle: along one the chosen edges would have to get smaller all the way round.
-fn find_roots(links: &[u32]) -> (Vec<u64>, Vec<(usize, usize, usize)>) {
+fn find_roots(links: &[u32]) -> Result<(Buffer<u64>, Counts)> {
     let (trees, block) = (links.len(), block_of(links.len()));
-    let mut roots = vec![0u64; trees.div_ceil(64)];
-    let find = |(number, words): (usize, &mut [u64])| {
+    let mut roots = Buffer::<u64>::of_any(trees.div_ceil(64))?;
+    let find = |number: usize, words: &mut [u64]| {
         let (mut all, mut complete) = (0, 0);
         for (word, first) in words.iter_mut().zip((number * block..).step_by(64)) {
             let mut flags = [0; 64];
@@ -128,16 +130,16 @@ fn find_roots(links: &[u32]) -> (Vec<u64>, Vec<(usize, usize, usize)>) {
         }
         (all - complete, complete, block.min(trees - number * block) - all)
     };
-    let counts = roots.par_chunks_mut(block / 64).enumerate().map(find).collect();
-    (roots, counts)
+    let counts = each(roots.chunks_mut(block / 64), find);
+    Ok((roots, counts))
 }
 
 /// Puts the numbers of roots in the place of their links, from where every block starts: live ones up, complete ones from the
 /// top down. Edges of others that have room in the forest go there.
 fn number(links: &mut [u32], roots: &[u64], starts: Vec<(u32, u32)>, ids: &[u32], forest: Vec<&mut [u32]>) {
     let block = block_of(links.len());
-    let blocks = links.par_chunks_mut(block).zip(roots.par_chunks(block / 64)).zip(ids.par_chunks(block));
-    blocks.zip(starts).zip(forest).for_each(|((((links, roots), ids), (mut live, mut done)), forest)| {
+    let blocks = links.chunks_mut(block).zip(roots.chunks(block / 64)).zip(ids.chunks(block));
+    each(blocks.zip(starts).zip(forest), |_, ((((links, roots), ids), (mut live, mut done)), forest)| {
         let mut forest = forest.iter_mut();
         for ((links, ids), &word) in links.chunks_mut(64).zip(ids.chunks(64)).zip(roots) {
             for root in ones(word) {
@@ -159,7 +161,7 @@ fn label(links: &mut [u32], roots: &[u64], labels: &mut [u32]) {
     let is_root = |v: u32| roots[v as usize / 64] >> (v % 64) & 1 == 1;
     let link = |v: u32| links[v as usize].load(Relaxed);
     let up = |v: u32| select_unpredictable(is_root(v), v, link(v));
-    labels.par_chunks_mut(block).enumerate().for_each(|(number, labels)| {
+    each(labels.chunks_mut(block), |number, labels| {
         for (c, label) in (number * block..).zip(labels) {
             if let Some(ahead) = links.get(c + AHEAD) {
                 prefetch(links, ahead.load(Relaxed) as usize);
@@ -205,7 +207,7 @@ pub(super) fn compose(maps: Vec<Buffer<u32>>) -> Buffer<u32> {
     let Some(mut last) = maps.next() else { unreachable!("every contraction ends with a map") };
     for mut map in maps {
         let (block, last_map): (usize, &[u32]) = (block(map.len()), &last);
-        map.par_chunks_mut(block).for_each(|part| {
+        each(map.chunks_mut(block), |_, part| {
             for i in 0..part.len() {
                 if let Some(&ahead) = part.get(i + AHEAD) {
                     prefetch(last_map, ahead as usize);
@@ -219,6 +221,6 @@ pub(super) fn compose(maps: Vec<Buffer<u32>>) -> Buffer<u32> {
         last = map;
     }
     let block = block(last.len());
-    last.par_chunks_mut(block).for_each(|part| part.iter_mut().for_each(|label| *label = !*label));
+    each(last.chunks_mut(block), |_, part| part.iter_mut().for_each(|label| *label = !*label));
     last
 }

@@ -6,20 +6,19 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rayon::prelude::*;
-
 use super::list::Names;
 use crate::bits::ones;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::par::{block, scan, shared};
+use crate::team::each;
 
 /// Bits in a word.
 const BITS: usize = 32;
 
 /// Which are touched: of every 32 a bit each, below how many are touched before.
 pub(super) struct Touched {
-    words: Vec<u64>,
+    words: Buffer<u64>,
     /// How many are touched, and how many there are in all.
     pub(super) count: usize,
     all: usize,
@@ -46,11 +45,11 @@ impl Marks {
     }
 
     /// Those that are marked, by any thread.
-    pub(super) fn touched(&self) -> Touched {
+    pub(super) fn touched(&self) -> Result<Touched> {
         let (bits, len): (&[u32], usize) = (&self.bits, self.len);
-        let mut words = vec![0u64; self.all.div_ceil(BITS)];
+        let mut words = Buffer::<u64>::of_any(self.all.div_ceil(BITS))?;
         let block = words_of_block(self.all);
-        let count = |(number, words): (usize, &mut [u64])| {
+        let count = |number: usize, words: &mut [u64]| {
             let mut count = 0;
             for (at, word) in (number * block..).zip(words) {
                 let any = bits[at..].iter().step_by(len).fold(0, |any, bits| any | bits);
@@ -59,12 +58,12 @@ impl Marks {
             }
             count as usize
         };
-        let mut starts: Vec<usize> = words.par_chunks_mut(block).enumerate().map(count).collect();
+        let mut starts: Vec<usize> = each(words.chunks_mut(block), count);
         let count = scan(&mut starts);
-        words.par_chunks_mut(block).zip(starts).for_each(|(words, start)| {
+        each(words.chunks_mut(block).zip(starts), |_, (words, start)| {
             words.iter_mut().for_each(|word| *word += (start as u64) << BITS);
         });
-        Touched { words, count, all: self.all }
+        Ok(Touched { words, count, all: self.all })
     }
 }
 
@@ -98,19 +97,18 @@ pub(super) fn mark(own: &[AtomicU32], v: u32) {
 }
 
 impl Touched {
-    /// The new number of one that is touched.
-    #[inline(always)]
-    pub(super) fn number(&self, v: u32) -> u32 {
-        let word = self.words[v as usize / BITS];
-        (word >> BITS) as u32 + (word as u32 & ((1 << (v as usize % BITS)) - 1)).count_ones()
+    /// The new numbers of those that are touched.
+    pub(super) fn numbers(&self) -> Numbers<'_> {
+        Numbers(&self.words)
     }
 
     /// The label of each, from the labels of those that are touched, `trees` of them; the others get labels of their own behind.
     pub(super) fn spread(&self, labels: &[u32], trees: usize) -> Result<Buffer<u32>> {
         let mut all = Buffer::of_any(self.all)?;
         let block = words_of_block(self.all);
-        let blocks = all.par_chunks_mut(block * BITS).zip(self.words.par_chunks(block)).enumerate();
-        blocks.for_each(|(number, (all, words))| {
+        let words: &[u64] = &self.words;
+        let blocks = all.chunks_mut(block * BITS).zip(words.chunks(block));
+        each(blocks, |number, (all, words)| {
             let firsts = (number * block * BITS..).step_by(BITS);
             for ((part, &word), first) in all.chunks_mut(BITS).zip(words).zip(firsts) {
                 let (before, bits) = ((word >> BITS) as usize, word as u32);
@@ -131,10 +129,14 @@ impl Touched {
 }
 
 /// Vertices by their new numbers.
-impl Names for &Touched {
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'a>(&'a [u64]);
+
+impl Names for Numbers<'_> {
     #[inline(always)]
     fn of(self, v: u32) -> u32 {
-        self.number(v)
+        let word = self.0[v as usize / BITS];
+        (word >> BITS) as u32 + (word as u32 & ((1 << (v as usize % BITS)) - 1)).count_ones()
     }
     #[inline(always)]
     fn prefetch(self, _: u32) {}
@@ -144,6 +146,8 @@ impl Names for &Touched {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use rayon::prelude::*;
+
     use crate::mix::mix;
 
     #[test]
@@ -155,9 +159,9 @@ mod tests {
             let mut marks = Marks::new(all as usize, 3).unwrap();
             let shared = marks.shared();
             pool.install(|| expected.par_iter().for_each(|&v| mark(shared.mine(), v)));
-            let touched = pool.install(|| marks.touched());
+            let touched = pool.install(|| marks.touched()).unwrap();
             assert_eq!(touched.count, expected.len());
-            assert!(expected.iter().map(|&v| touched.number(v)).eq(0..expected.len() as u32), "{all}");
+            assert!(expected.iter().map(|&v| touched.numbers().of(v)).eq(0..expected.len() as u32), "{all}");
 
             // Labels of three trees; the others are alone, in order.
             let labels: Vec<u32> = (0..touched.count as u32).map(|i| i % 3).collect();
