@@ -1,25 +1,32 @@
-//! Large arrays, in huge pages where the system has them.
+//! Large arrays, in memory that was used before or in huge pages, where there are any.
 //!
 //! A fresh array costs one page fault for every 4 KiB that is first written, which is more than writing it: filling
-//! new memory ran at 1.5 GB/s in small pages and at 5 GB/s in pages of 2 MiB. So large arrays are anonymous maps for which
-//! huge pages are asked. They take memory only where they are written: room that is never used costs nothing.
+//! new memory ran at 1.5 GB/s in small pages and at 5 GB/s in pages of 2 MiB. So large arrays are anonymous maps, which are kept
+//! for the next ones, and for the largest huge pages are asked. They take memory only where they are written: room that is never
+//! used costs nothing.
 
 use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::spare;
+use crate::team::each;
 
 /// The pages of most systems. Where theirs are larger, it is no harm.
 const SMALL_PAGE: usize = 4 << 10;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Bytes from which an array is a map of its own: two huge pages, so that at least one lies whole inside.
-const LARGE: usize = 2 * HUGE_PAGE;
+/// Bytes from which an array is a map of its own.
+const LARGE: usize = 128 << 10;
+
+/// What the lengths of maps in small pages are multiples of, so that the next array may be longer.
+const UNIT: usize = LARGE / 4;
+
+/// The longest maps in small pages. Longer ones have two huge pages or more, of which at least one lies whole inside.
+pub(crate) const SMALL: usize = 2 * HUGE_PAGE - UNIT;
 
 /// Bytes that arrays for work may have beyond what they need.
 const TOO_MUCH: usize = 32 << 20;
@@ -33,8 +40,8 @@ pub(crate) fn check_room(bytes: u64) -> Result<()> {
     if is_promised { Ok(()) } else { Err(Error::Memory { bytes }) }
 }
 
-/// An array to be filled: a vector where it is small, an anonymous map in huge pages where it is large. Its map goes to the
-/// [`spare`] ones when it is dropped.
+/// An array to be filled: a vector where it is small, an anonymous map where it is large. Its map goes to the [`spare`] ones when it
+/// is dropped.
 ///
 /// Looking into it goes through a check of alignment; in loops, take the slice out once.
 #[derive(Debug)]
@@ -51,12 +58,17 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn zeroed(len: usize) -> Result<Self> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::Memory { bytes: u64::MAX })?;
         if bytes >= LARGE {
-            spare::make_way(bytes);
             // Whole huge pages, or Linux puts the map where no page boundary is and fills its ends with small ones.
-            if let Ok(map) = MmapMut::map_anon(bytes.checked_next_multiple_of(HUGE_PAGE).unwrap_or(bytes)) {
+            let unit = if bytes > SMALL { HUGE_PAGE } else { UNIT };
+            if bytes > SMALL {
+                spare::make_way(bytes);
+            }
+            if let Ok(map) = MmapMut::map_anon(bytes.checked_next_multiple_of(unit).unwrap_or(bytes)) {
                 // Advice only: where there are no huge pages, small ones do.
                 #[cfg(target_os = "linux")]
-                let _ = map.advise(memmap2::Advice::HugePage);
+                if bytes > SMALL {
+                    let _ = map.advise(memmap2::Advice::HugePage);
+                }
                 return Ok(Self(Storage::Map { bytes: map, len }));
             }
         }
@@ -83,13 +95,15 @@ impl<T: Pod> Buffer<T> {
         T: Send,
     {
         let Some(mut items) = Self::used(len, TOO_MUCH) else { return Self::zeroed(len) };
-        items.par_chunks_mut(HUGE_PAGE / size_of::<T>()).for_each(|part| part.fill(T::zeroed()));
+        each(items.chunks_mut(HUGE_PAGE / size_of::<T>()), |_, part| part.fill(T::zeroed()));
         Ok(items)
     }
 
     /// Memory that was used before, with up to `more` bytes more.
     fn used(len: usize, more: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= LARGE)?;
+        // What is in small pages leaves the huge ones to others.
+        let more = if bytes > SMALL { more } else { more.min(bytes).min(SMALL - bytes) };
         Some(Self(Storage::Map { bytes: spare::take(bytes, more)?, len }))
     }
 
@@ -106,8 +120,8 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn populate(&mut self, len: usize) {
         if let Storage::Map { bytes, len: all } = &mut self.0 {
             let bytes = &mut bytes[..len.min(*all) * size_of::<T>()];
-            let touch = |page: &mut [u8]| page.iter_mut().step_by(SMALL_PAGE).for_each(|byte| *byte = 0);
-            bytes.par_chunks_mut(HUGE_PAGE).for_each(touch);
+            let touch = |_, page: &mut [u8]| page.iter_mut().step_by(SMALL_PAGE).for_each(|byte| *byte = 0);
+            each(bytes.chunks_mut(HUGE_PAGE), touch);
         }
     }
 
@@ -174,7 +188,7 @@ mod tests {
 
     #[test]
     fn buffers_of_every_size_are_zeroed_filled_cut_and_handed_over() {
-        for len in [0, 1, 1000, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 1, LARGE] {
+        for len in [0, 1, 1000, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 1, LARGE, SMALL / 8, SMALL / 8 + 1, SMALL] {
             let mut buffer = Buffer::<u64>::zeroed(len).unwrap();
             assert_eq!(buffer.len(), len);
             assert!(buffer.iter().all(|&item| item == 0));
@@ -190,8 +204,10 @@ mod tests {
 
     #[test]
     fn memory_that_was_used_is_used_again_and_cleared_where_zeros_are_wanted() {
-        let len = LARGE / 8 + 5;
-        for round in 0..4u64 {
+        for (len, round) in [LARGE / 8 + 5, SMALL / 8, SMALL / 8 + 5]
+            .into_iter()
+            .flat_map(|len| (0..4u64).map(move |round| (len, round)))
+        {
             let mut any = Buffer::<u64>::of_any(len).unwrap();
             any.fill(!round);
             assert_eq!((any.len(), any[len - 1]), (len, !round));

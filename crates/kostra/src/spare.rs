@@ -1,20 +1,24 @@
 //! Memory of large arrays that are done with, kept for the next ones.
 //!
 //! The system clears fresh memory page by page, which took up to a fifth of a solve. What one array leaves, the next can take as
-//! it is: within a solve, and from solve to solve. Whenever the system is short of memory, it may have it back at once.
+//! it is: within a solve, and from solve to solve. Whenever the system is short of memory, it may have it back at once; only
+//! small pages stay, which are few, as to offer each of them and to be heard by all cores takes too long.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
-/// Bytes that are kept at most.
+use crate::buffer::SMALL;
+
+/// Bytes that are kept at most in huge pages, and in small ones.
 const MOST: usize = 256 << 20;
+const MOST_SMALL: usize = 32 << 20;
 
 /// The oldest first.
 static SPARE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
-/// Gives the memory back to the system that is kept for the next solves: 256 MiB at most, and no more than was in use at a time.
-/// The system can take it without being asked, but until it does, it counts as this program's.
+/// Gives the memory back to the system that is kept for the next solves: 288 MiB at most, and no more than was in use at a time.
+/// The system can take all but 32 MiB of it without being asked, but until it does, it counts as this program's.
 ///
 /// ```
 /// let graph = kostra::generate("grid:rows=1000,cols=1000")?;
@@ -29,17 +33,22 @@ pub fn release_memory() {
 
 /// Keeps memory for later, unless it is too much.
 pub(crate) fn keep(map: MmapMut) {
-    if map.len() > MOST {
+    let huge = is_huge(&map);
+    let most = if huge { MOST } else { MOST_SMALL };
+    if map.len() > most {
         return;
     }
     #[cfg(target_os = "linux")]
-    // SAFETY: nothing borrows the map, so nobody sees its bytes change to zeros. Advice only: it need not be taken.
-    #[allow(unsafe_code)]
-    let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::Free) };
+    if huge {
+        // SAFETY: nothing borrows the map, so nobody sees its bytes change to zeros. Advice only: it need not be taken.
+        #[allow(unsafe_code)]
+        let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::Free) };
+    }
     let mut spare = lock();
     spare.push(map);
-    let beyond = spare.iter().map(|map| map.len()).sum::<usize>().saturating_sub(MOST);
-    let oldest = remove(&mut spare, beyond, |_| 0);
+    let is_alike = |map: &MmapMut| is_huge(map) == huge;
+    let beyond = spare.iter().filter(|map| is_alike(map)).map(|map| map.len()).sum::<usize>().saturating_sub(most);
+    let oldest = remove(&mut spare, beyond, |spare| spare.iter().position(is_alike));
     drop(spare);
     // Giving back takes longer than others should wait.
     drop(oldest);
@@ -53,19 +62,27 @@ pub(crate) fn take(bytes: usize, more: usize) -> Option<MmapMut> {
     Some(spare.remove(at))
 }
 
-/// Gives back what fresh memory of so many bytes can take the place of: so memory that is kept never adds to a peak.
+/// Gives back what fresh memory of so many bytes in huge pages can take the place of: so such memory that is kept never adds to a
+/// peak.
 pub(crate) fn make_way(bytes: usize) {
-    // Large ones are worth most.
-    let smallest = |spare: &[MmapMut]| (0..spare.len()).min_by_key(|&at| spare[at].len()).unwrap_or(0);
+    // The largest are worth most.
+    let smallest =
+        |spare: &[MmapMut]| (0..spare.len()).filter(|&at| is_huge(&spare[at])).min_by_key(|&at| spare[at].len());
     let gone = remove(&mut lock(), bytes, smallest);
     drop(gone);
 }
 
-/// Removes the next that `pick` says until they have so many bytes together, or none is left.
-fn remove(spare: &mut Vec<MmapMut>, bytes: usize, pick: impl Fn(&[MmapMut]) -> usize) -> Vec<MmapMut> {
+fn is_huge(map: &MmapMut) -> bool {
+    map.len() > SMALL
+}
+
+/// Removes the next that `pick` says until they have so many bytes together, or it finds none.
+fn remove(spare: &mut Vec<MmapMut>, bytes: usize, pick: impl Fn(&[MmapMut]) -> Option<usize>) -> Vec<MmapMut> {
     let (mut gone, mut missing) = (Vec::new(), bytes);
-    while missing > 0 && !spare.is_empty() {
-        let map = spare.remove(pick(spare));
+    while missing > 0
+        && let Some(at) = pick(spare)
+    {
+        let map = spare.remove(at);
         missing = missing.saturating_sub(map.len());
         gone.push(map);
     }
@@ -82,17 +99,19 @@ mod tests {
 
     #[test]
     fn what_is_picked_goes_and_no_more_than_asked_for() {
-        let left = |bytes, pick: fn(&[MmapMut]) -> usize| {
+        let left = |bytes, pick: fn(&[MmapMut]) -> Option<usize>| {
             let mut maps: Vec<_> = [2, 1, 3].map(|pages: usize| MmapMut::map_anon(pages << 12).unwrap()).into();
             let gone = remove(&mut maps, bytes, pick);
             assert_eq!(gone.len() + maps.len(), 3);
             maps.iter().map(|map| map.len() >> 12).collect::<Vec<_>>()
         };
-        assert_eq!(left(0, |_| 0), [2, 1, 3]);
-        assert_eq!(left(1, |_| 0), [1, 3]);
-        assert_eq!(left(2 << 12, |_| 0), [1, 3]);
-        assert_eq!(left((2 << 12) + 1, |_| 0), [3]);
-        assert_eq!(left(usize::MAX, |_| 0), []);
-        assert_eq!(left(1, |maps| maps.len() - 1), [2, 1]);
+        let first = |maps: &[MmapMut]| (!maps.is_empty()).then_some(0);
+        assert_eq!(left(0, first), [2, 1, 3]);
+        assert_eq!(left(1, first), [1, 3]);
+        assert_eq!(left(2 << 12, first), [1, 3]);
+        assert_eq!(left((2 << 12) + 1, first), [3]);
+        assert_eq!(left(usize::MAX, first), []);
+        assert_eq!(left(1, |maps| maps.len().checked_sub(1)), [2, 1]);
+        assert_eq!(left(usize::MAX, |maps| maps.iter().position(|map| map.len() > 1 << 12)), [1]);
     }
 }

@@ -280,7 +280,7 @@ def devices() -> list[str]:
 
 
 def release_memory() -> None:
-    """Gives the memory back to the system that is kept for the next solves, 256 MiB at most.
+    """Gives the memory back to the system that is kept for the next solves, 288 MiB at most.
 
     The system can take it without being asked when it is short of memory; until then it counts as this process's.
     """
