@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_waste, join};
+use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_meant, join};
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
 use super::source::{Source, Whole};
@@ -121,7 +121,7 @@ fn read_header(bytes: &[u8], size: Option<u64>, file: &str) -> Result<Layout> {
             return Err(Error::TooLarge { what, count });
         }
     }
-    check_waste(layout.vertices, layout.edges, file)?;
+    check_meant(layout.vertices, layout.edges, file)?;
     let [.., end] = layout.sections();
     if let Some(size) = size.filter(|&size| u128::from(size) != end) {
         return fail(size, format!("the file ends here, but its header promises {end} bytes"));

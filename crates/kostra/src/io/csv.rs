@@ -34,7 +34,7 @@ pub(super) fn read(
     }
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => {
+            Some(_) => {
                 parse(source, &Table::<b','> { columns: FIRST_THREE, width: 3, ids }, taker)?.listed(nodes, source)
             }
             None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
@@ -88,7 +88,7 @@ fn read_table<const DELIMITER: u8>(
         Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
         None => Found { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
-    parse(source, &Table::<DELIMITER> { columns, width: cells.len(), ids }, taker)?.listed(nodes.unwrap_or(0), source)
+    parse(source, &Table::<DELIMITER> { columns, width: cells.len(), ids }, taker)?.listed(nodes, source)
 }
 
 /// The cells of a row, without quotes and the blanks around them.

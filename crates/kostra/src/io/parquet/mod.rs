@@ -29,7 +29,7 @@ use self::schema::{Column, Kind, Role, find, vertices};
 pub(super) use self::write::write;
 use super::columns::Columns;
 use super::edge_list::intern;
-use super::edges::{Edges, Keep, Taker};
+use super::edges::{Edges, Keep, Taker, check_meant};
 use super::source::Source;
 use super::{Ids, ReadOptions};
 use crate::error::{Error, Result};
@@ -76,7 +76,13 @@ pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn T
         source.watch().step("read", table.bytes_of(last.first + last.rows as u64), source.size())?;
     }
     drop(parts);
-    edges.listed(table.vertices, source)
+    match table.vertices {
+        said if edges.names.is_empty() && said >= edges.vertices => {
+            check_meant(said, edges.entries, &source.name())?;
+            Ok((edges, said))
+        }
+        _ => edges.listed(None, source),
+    }
 }
 
 /// An open file, its columns found and its footer checked.
