@@ -11,7 +11,7 @@ use super::Ids;
 use super::columns::{Columns, Found, usual_endpoints, usual_weight};
 use super::edge_list::{intern, needs_count, put_vertex, read_comments};
 use super::edges::{Edges, Lines, Taker, Then, parse};
-use super::scan::{Cursor, Line, parse_weight, shown};
+use super::scan::{Cursor, Line, SPARSE, parse_weight, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::Result;
@@ -183,12 +183,12 @@ impl<const DELIMITER: u8> Table<DELIMITER> {
     fn vertex(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<u32> {
         cursor.skip_blanks();
         match self.ids {
-            Ids::Dense if cursor.byte() != b'"' => cursor.vertex(0, u32::MAX.into()),
+            Ids::Dense if cursor.byte() != b'"' => cursor.any_vertex(SPARSE),
             Ids::Dense => {
                 let name = cell(cursor)?;
                 let id = std::str::from_utf8(&name).ok().and_then(|name| name.trim().parse::<u32>().ok());
                 id.filter(|&id| id < u32::MAX)
-                    .ok_or_else(|| format!("{} stands where a vertex id belongs; try --ids sparse", shown(&name)))
+                    .ok_or_else(|| format!("{} stands where a vertex id belongs; {SPARSE}", shown(&name)))
             }
             Ids::Sparse => intern(&cell(cursor)?, part),
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Ids;
 use super::edges::{Edges, Lines, Taker, Then, must_say, parse};
-use super::scan::{Line, Words};
+use super::scan::{Line, SPARSE, Words};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ impl Lines for List {
             return Ok(Then::Next);
         }
         let (u, v) = match self.ids {
-            Ids::Dense => (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?),
+            Ids::Dense => (cursor.any_vertex(SPARSE)?, cursor.any_vertex(SPARSE)?),
             Ids::Sparse => (named(cursor, part)?, named(cursor, part)?),
         };
         let w = if self.columns > 2 { Some(cursor.weight()?) } else { None };

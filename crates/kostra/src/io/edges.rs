@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Format;
 use super::balance::{Balance, bits};
-use super::scan::{Cursor, Line};
+use super::scan::{Cursor, Line, SPARSE};
 use super::source::{Place, Source, Spot};
 use crate::buffer::check_room;
 use crate::error::{Error, Result};
@@ -259,7 +259,7 @@ impl Edges {
                 check_said(said, self.entries, &source.name())?;
                 Ok((self, said))
             }
-            None => self.shown(source, "--ids sparse numbers only the vertices in use"),
+            None => self.shown(source, SPARSE),
         }
     }
 

@@ -10,9 +10,9 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
-/// How to read ids that are too large: PBBS has no other than dense ones.
-const LIST: &str =
-    "without its first line it is an edge list, where --format el --ids sparse numbers only the vertices in use";
+/// How to read ids that are no small numbers, which PBBS does not have.
+const LIST: &str = "without its first line the file is an edge list, where --format el --ids sparse takes any ids and names, \
+                    and numbers only those in use";
 
 pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let header = source.next_line()?.unwrap_or_default();
@@ -36,7 +36,7 @@ impl Lines for Array {
     #[inline(always)]
     fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if !cursor.at_line_end() {
-            let (u, v) = (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?);
+            let (u, v) = (cursor.any_vertex(LIST)?, cursor.any_vertex(LIST)?);
             let w = if self.weighted { Some(cursor.weight()?) } else { None };
             part.push(u, v, w);
         }
