@@ -28,6 +28,7 @@ SPEC is kind:key=value,... with these kinds, keys and defaults:
   cliques     n, degree=56                               overlapping cliques
   web         n, degree=20                               pages, local links and hubs
 
+degree is the average number of neighbours that is drawn, 2m/n; it need not be even or whole.
 Every kind also takes seed=1, multi=true (keep repeated edges) and weights=RULE:
   unit, uniform:LO-HI[:SEED], float[:SEED], double[:SEED] or ecl
 

@@ -238,6 +238,31 @@ fn a_killed_run_goes_on_and_ends_with_the_same_forest() {
     assert!(!checkpoint.exists(), "the work is done");
 }
 
+/// Parquet from a pipe is held whole, so all of it is known.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkpoint_is_not_taken_for_another_pipe_of_binary_data() {
+    let folder = folder();
+    let [one, other] = ["uniform:1-20", "uniform:2-20"].map(|weights| {
+        let path = graph(&folder, "g.parquet", &format!("er:n=3000,degree=500,weights={weights}"));
+        (fs::read(&path).expect("the graph"), forest(kostra().arg("solve").arg(&path)))
+    });
+    assert_ne!(one.1, other.1);
+    let checkpoint = folder.path().join("checkpoint");
+    let with = |options: &[&str], bytes: &[u8]| {
+        let mut command = solve();
+        command.args(["-", "--memory", "15MiB", "--checkpoint"]).arg(&checkpoint).args(options).write_stdin(bytes);
+        command
+    };
+    complaint(&mut with(&["-o", "/dev/full"], &one.0));
+    let saved = fs::read(&checkpoint).expect("a checkpoint");
+    let message = complaint(&mut with(&[], &other.0));
+    assert!(message.contains("standard input: is not what was read before; give the same again"), "{message}");
+    assert_eq!(fs::read(&checkpoint).expect("a checkpoint"), saved);
+    assert_eq!(forest(&mut with(&[], &one.0)), one.1);
+    assert!(!checkpoint.exists(), "the work is done");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_and_spoils_nothing() {

@@ -162,8 +162,8 @@ pub enum Error {
 /// Where there is room for more: streams have numbers of 64 bits for edges, clusters for vertices as well.
 fn beyond_memory(what: &str) -> &'static str {
     if what == "vertices" {
-        "solve the graph on a cluster (kostra.spark), or number only the vertices in use (--ids sparse); streaming \
-         (kostra solve --memory) takes more edges, but not more vertices"
+        "solve the graph on a cluster (kostra.spark), or number only the vertices in use (edge lists and tables: --ids \
+         sparse); streaming (kostra solve --memory) takes more edges, but not more vertices"
     } else {
         "stream the graph (kostra solve --memory LIMIT, kostra::Stream) or solve it on a cluster (kostra.spark)"
     }

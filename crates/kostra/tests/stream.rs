@@ -479,6 +479,31 @@ fn a_checkpoint_that_is_damaged_or_of_another_job_is_refused_and_left_alone() {
     assert_eq!(solve("g.wel", false, Watch::new()).unwrap(), expected);
 }
 
+/// Its header has a hash of the edges, so that not even the same size and time deceive.
+#[test]
+fn a_checkpoint_of_another_binary_file_is_refused() {
+    let folder = Folder::new();
+    let (path, checkpoint) = (folder.path("g.kostra"), Some(folder.path("checkpoint")));
+    let write = |weights: &str| {
+        let spec = format!("er:n=3000,degree=400,weights={weights}");
+        kostra::write(&kostra::generate(&spec).unwrap(), &path).unwrap();
+        set_changed(&path, std::time::SystemTime::UNIX_EPOCH);
+    };
+    let solve = |watch| {
+        let read = ReadOptions { watch, ..Default::default() };
+        let options = StreamOptions { checkpoint: checkpoint.clone(), read, ..options(LITTLE, Ids::Dense) };
+        solve_files(&[&path], &Run::default(), &options).map(|forest| forest.digest())
+    };
+    write("uniform:1-3000");
+    assert!(matches!(solve(stop_after(0.8)), Err(Error::Cancelled)));
+    write("uniform:2-3000");
+    let error = solve(Watch::new()).unwrap_err().to_string();
+    assert!(error.contains("g.kostra: is not what was read before"), "{error}");
+    write("uniform:1-3000");
+    let expected = kostra::minimum_spanning_forest(&kostra::read(&path).unwrap()).unwrap().digest();
+    assert_eq!(solve(Watch::new()).unwrap(), expected);
+}
+
 #[test]
 fn bad_files_are_told_as_in_memory() {
     let folder = Folder::new();

@@ -9,7 +9,7 @@
 //! | `rmat` | scale, degree (16), a b c (.45 .22 .22) | R-MAT on 2^scale vertices, ids shuffled by a bijection |
 //! | `kronecker` | scale, degree (32) | Graph500: R-MAT with a b c = .57 .19 .19 |
 //! | `er` | n, degree (8) | Erdős-Rényi: n * degree / 2 uniform pairs |
-//! | `regular` | n, degree (8) | each vertex draws degree / 2 (rounded) neighbours |
+//! | `regular` | n, degree (8) | each vertex draws degree / 2 neighbours |
 //! | `ssca2` | scale, max-clique (32) | SSCA#2: cliques with links between them, ids shuffled by a bijection |
 //! | `ws` | n, degree (8), p (.1) | Watts-Strogatz: a ring whose edges move with probability p |
 //! | `grid` | rows, cols | four neighbours, row-major |
@@ -19,7 +19,7 @@
 //! | `cliques` | n, degree (56) | overlapping cliques, like co-authorship |
 //! | `web` | n, degree (20) | local links, hubs and copied links |
 //!
-//! `degree` is the average number of neighbours that is drawn. Loops and repeats are dropped, so the graph may have a
+//! `degree` is the average number of neighbours that is drawn, odd or not whole where need be. Loops and repeats are dropped, so the graph may have a
 //! few less; edges have u < v and are sorted by (u, v). Every kind also takes
 //!
 //! - `seed` (1), a whole number;

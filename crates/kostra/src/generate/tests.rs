@@ -131,10 +131,14 @@ fn the_table_of_the_design_scaled_down() {
         ("cliques:n=30000,degree=56", 30_000, 825_000..=840_000),
         ("web:n=50000,degree=20", 50_000, 475_000..=500_000),
         ("regular:n=20000,degree=8", 20_000, 79_900..=80_000),
-        ("regular:n=2000,degree=5", 2000, 5_980..=6000),
+        ("regular:n=2000,degree=5", 2000, 4_980..=5000),
+        ("regular:n=2000,degree=1", 2000, 990..=1000),
+        ("regular:n=2001,degree=4.6,multi=true", 2001, 4602..=4602),
         ("er:n=20000,degree=16", 20_000, 159_800..=160_000),
         ("ws:n=10000,degree=10", 10_000, 49_900..=50_000),
         ("ws:n=1000,degree=6,p=0", 1000, 3000..=3000),
+        ("ws:n=1000,degree=7,p=0", 1000, 3500..=3500),
+        ("ws:n=1001,degree=2.5,p=0", 1001, 1251..=1251),
         ("rmat:scale=14,degree=16", 1 << 14, 128_000..=131_072),
         ("kronecker:scale=14,degree=32", 1 << 14, 200_000..=240_000),
         ("ssca2:scale=14", 1 << 14, 170_000..=200_000),
@@ -194,6 +198,11 @@ fn degrees_have_the_shape_of_the_model() {
     let degrees = degrees(&generate("road:n=50000,degree=2.2").unwrap());
     assert!(degrees.iter().all(|&degree| degree <= 4));
     assert!(degrees.iter().filter(|&&degree| degree == 2).count() > 35_000);
+
+    // Odd degrees: by turns two or three following vertices and two or three before, none twice.
+    let graph = generate("ws:n=1000,degree=5,p=0").unwrap();
+    assert!((0..graph.edges()).map(|e| graph.endpoints(e)).all(|(u, v)| (v - u).min(1000 + u - v) <= 3));
+    assert!(self::degrees(&graph).iter().all(|degree| (4..=6).contains(degree)));
 
     // Ids are shuffled: the first half of the ids holds about half of the edge ends.
     let graph = generate("kronecker:scale=12").unwrap();

@@ -6,10 +6,10 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_waste, join};
+use super::edges::{Blocks, Edges, Keep, Taker, Then, Wrong, check_meant, join};
 use super::rows::{u32_at, u64_at};
 use super::sink::{Sink, Stop};
-use super::source::{Source, Whole};
+use super::source::{Source, Spot, Whole};
 use super::strand::Strand;
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -121,7 +121,7 @@ fn read_header(bytes: &[u8], size: Option<u64>, file: &str) -> Result<Layout> {
             return Err(Error::TooLarge { what, count });
         }
     }
-    check_waste(layout.vertices, layout.edges, file)?;
+    check_meant(layout.vertices, layout.edges, file)?;
     let [.., end] = layout.sections();
     if let Some(size) = size.filter(|&size| u128::from(size) != end) {
         return fail(size, format!("the file ends here, but its header promises {end} bytes"));
@@ -159,7 +159,11 @@ pub(super) fn pass(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     let [src, dst, weights, end] = layout.sections().map(|at| at as u64);
     let column = |at, width| source.strand(at).map(|strand| Column::new(strand, width, layout.edges));
     let columns = [column(src, 4)?, column(dst, 4)?, column(weights, layout.weight_size())?];
-    let done = taker.resume().map_or(0, |resume| resume.entries);
+    let resume = taker.resume();
+    if resume.is_some_and(|resume| resume.spot.hash != layout.checksum) {
+        return Err(source.is_other());
+    }
+    let done = resume.map_or(0, |resume| resume.entries);
     let passed = Passed { columns, layout, is_in_order: size.is_none(), done, file };
     let edges = join(source, &passed, taker.begin(Keep::All)?, taker)?;
     let Passed { columns, layout, file, .. } = passed;
@@ -278,7 +282,8 @@ impl Blocks for Passed {
                 part.part.add(src, dst, &weights, filter);
             }
         }
-        (part.entries, part.spot.offset) = (count as u64, start + count as u64);
+        part.entries = count as u64;
+        part.spot = Spot { offset: start + part.entries, hash: self.layout.checksum, ..Spot::default() };
         Ok(Then::Next)
     }
 }

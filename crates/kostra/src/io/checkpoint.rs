@@ -22,7 +22,7 @@ use crate::stream::{Known, Part, State};
 use crate::watch::Watch;
 
 const MAGIC: [u8; 8] = *b"\x89KOSTRC\n";
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// Where in its files a stream has come to.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use super::Ids;
 use super::columns::{Columns, Found, usual_endpoints, usual_weight};
 use super::edge_list::{intern, needs_count, put_vertex, read_comments};
 use super::edges::{Edges, Lines, Taker, Then, parse};
-use super::scan::{Cursor, Line, parse_weight, shown};
+use super::scan::{Cursor, Line, SPARSE, parse_weight, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(super) fn read(
     }
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => {
+            Some(_) => {
                 parse(source, &Table::<b','> { columns: FIRST_THREE, width: 3, ids }, taker)?.listed(nodes, source)
             }
             None => Err(source.error("holds no rows; a row of edges is \"u,v\" or \"u,v,weight\"")),
@@ -88,7 +88,7 @@ fn read_table<const DELIMITER: u8>(
         Some(Err(what)) => return Err(source.error_at(source.lines_taken(), what)),
         None => Found { weight: FIRST_THREE.weight.filter(|_| cells.len() > 2), ..FIRST_THREE },
     };
-    parse(source, &Table::<DELIMITER> { columns, width: cells.len(), ids }, taker)?.listed(nodes.unwrap_or(0), source)
+    parse(source, &Table::<DELIMITER> { columns, width: cells.len(), ids }, taker)?.listed(nodes, source)
 }
 
 /// The cells of a row, without quotes and the blanks around them.
@@ -183,12 +183,12 @@ impl<const DELIMITER: u8> Table<DELIMITER> {
     fn vertex(&self, cursor: &mut Cursor<'_, DELIMITER>, part: &mut Edges) -> Line<u32> {
         cursor.skip_blanks();
         match self.ids {
-            Ids::Dense if cursor.byte() != b'"' => cursor.vertex(0, u32::MAX.into()),
+            Ids::Dense if cursor.byte() != b'"' => cursor.any_vertex(SPARSE),
             Ids::Dense => {
                 let name = cell(cursor)?;
                 let id = std::str::from_utf8(&name).ok().and_then(|name| name.trim().parse::<u32>().ok());
                 id.filter(|&id| id < u32::MAX)
-                    .ok_or_else(|| format!("{} stands where a vertex id belongs; try --ids sparse", shown(&name)))
+                    .ok_or_else(|| format!("{} stands where a vertex id belongs; {SPARSE}", shown(&name)))
             }
             Ids::Sparse => intern(&cell(cursor)?, part),
         }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::edges::{Edges, Lines, Taker, Then, check_waste, parse, parse_arcs};
+use super::edges::{Edges, Lines, Taker, Then, check_said, parse, parse_arcs};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -37,7 +37,7 @@ pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
         let what = format!("the p line promises {promised} {what}, the file holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, &source.name())?;
+    check_said(vertices, edges.entries, &source.name())?;
     Ok((edges, vertices))
 }
 

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::Ids;
-use super::edges::{Edges, Lines, Taker, Then, parse};
-use super::scan::{Line, Words};
+use super::edges::{Edges, Lines, Taker, Then, must_say, parse};
+use super::scan::{Line, SPARSE, Words};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Resu
     let nodes = read_comments(source, b"#%")?;
     let Some(first) = source.peek_line()? else {
         return match nodes {
-            Some(nodes) => parse(source, &List { columns: 2, ids }, taker)?.listed(nodes, source),
+            Some(_) => parse(source, &List { columns: 2, ids }, taker)?.listed(nodes, source),
             None => Err(source.error("holds no edges; a line of an edge list is \"u v\" or \"u v weight\"")),
         };
     };
@@ -26,7 +26,7 @@ pub(super) fn read(source: &mut Source, ids: Ids, taker: &mut dyn Taker) -> Resu
         let (line, what) = (source.lines_taken(), "expected \"u v\" or \"u v weight\"");
         return Err(source.error_at(line, format!("{columns} columns; {what} (for METIS, add --format metis)")));
     }
-    parse(source, &List { columns, ids }, taker)?.listed(nodes.unwrap_or(0), source)
+    parse(source, &List { columns, ids }, taker)?.listed(nodes, source)
 }
 
 /// Steps over the comments at the beginning, which begin with one of `marks`; gives `# Nodes: N` among them.
@@ -63,7 +63,7 @@ impl Lines for List {
             return Ok(Then::Next);
         }
         let (u, v) = match self.ids {
-            Ids::Dense => (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?),
+            Ids::Dense => (cursor.any_vertex(SPARSE)?, cursor.any_vertex(SPARSE)?),
             Ids::Sparse => (named(cursor, part)?, named(cursor, part)?),
         };
         let w = if self.columns > 2 { Some(cursor.weight()?) } else { None };
@@ -89,10 +89,11 @@ pub(super) fn intern(name: &[u8], part: &mut Edges) -> Line<u32> {
     }
 }
 
-/// Whether `# Nodes: N` must be written: the ids alone would not show all vertices.
+/// Whether `# Nodes: N` must be written: the ids alone would not show all vertices, or would not be believed.
 pub(super) fn needs_count(graph: &Graph) -> bool {
-    let shown = largest(graph.sources()).max(largest(graph.targets())) as usize;
-    graph.names().is_none() && (graph.edges() == 0 || shown < graph.vertices())
+    let (n, m) = (graph.vertices() as u64, graph.edges() as u64);
+    let shown = largest(graph.sources()).max(largest(graph.targets()));
+    graph.names().is_none() && (m == 0 || shown < n || must_say(n, m))
 }
 
 pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), Stop> {

@@ -7,11 +7,14 @@
 //! What becomes of joined edges is a [`Taker`]'s matter: one leaves them where they are until they are a graph, others take
 //! them away in parts.
 
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::Format;
 use super::balance::{Balance, bits};
-use super::scan::{Cursor, Line};
+use super::scan::{Cursor, Line, SPARSE};
 use super::source::{Place, Source, Spot};
+use crate::buffer::check_room;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::names::Names;
@@ -19,10 +22,17 @@ use crate::numbers::{Kind, each_numbers};
 use crate::stream::{Filter, Part};
 use crate::weight::Weight;
 
-/// Vertices beyond this many need edges to show for them; see [`check_waste`].
-const FREE_VERTICES: u64 = 1 << 24;
+/// More vertices than this need edges to show for them where nothing but the largest id says that there are so many: it may well
+/// be a name.
+const MOST_SHOWN: u64 = 1 << 24;
 
-/// Above [`FREE_VERTICES`], so many vertices an edge are a waste of memory rather than a sparse graph.
+/// The same where a header says so: see [`check_said`] and [`check_meant`]. A solve of so many takes 4 GiB.
+const MOST_SAID: u64 = 1 << 28;
+
+/// Bytes for each vertex that a solve takes at least.
+const BYTES_PER_VERTEX: u64 = 16;
+
+/// Beyond that, so many vertices an edge are a mistake rather than a sparse graph.
 const VERTICES_PER_EDGE: u64 = 64;
 
 /// A text format: what one of its lines means. `DELIMITER` separates fields; a space stands for any blanks.
@@ -242,10 +252,25 @@ impl Edges {
         })
     }
 
-    /// A list of edges, and how many vertices it shows: one more than the largest id, or `at_least` as many.
-    pub(super) fn listed(self, at_least: u64, source: &Source) -> Result<(Edges, u64)> {
-        let vertices = if self.names.is_empty() { at_least.max(self.vertices) } else { self.names.len() as u64 };
-        check_waste(vertices, self.entries, &source.name())?;
+    /// A list of edges, and its number of vertices: what a line of it says, or else one more than the largest id.
+    pub(super) fn listed(self, said: Option<u64>, source: &Source) -> Result<(Edges, u64)> {
+        match said.filter(|&said| self.names.is_empty() && said >= self.vertices) {
+            Some(said) => {
+                check_said(said, self.entries, &source.name())?;
+                Ok((self, said))
+            }
+            None => self.shown(source, SPARSE),
+        }
+    }
+
+    /// A list of edges, and how many vertices its ids show: one more than the largest, or as many as there are names. Too many for
+    /// so few edges are refused, with the way out.
+    pub(super) fn shown(self, source: &Source, way_out: &str) -> Result<(Edges, u64)> {
+        let vertices = if self.names.is_empty() { self.vertices } else { self.names.len() as u64 };
+        if is_waste(vertices, self.entries, MOST_SHOWN) {
+            let what = format!("{vertices} vertices for {} edges would waste memory; {way_out}", self.entries);
+            return Err(source.error(what));
+        }
         Ok((self, vertices))
     }
 }
@@ -255,14 +280,60 @@ fn retain<T: Copy>(items: &mut Vec<T>, wanted: &[bool]) {
     items.retain(|_| wanted.next().copied().unwrap_or(false));
 }
 
-/// Refuses a number of vertices that would take memory out of proportion to the file.
-pub(super) fn check_waste(vertices: u64, entries: u64, file: &str) -> Result<()> {
-    if vertices > FREE_VERTICES && vertices / VERTICES_PER_EDGE > entries {
+fn is_waste(vertices: u64, entries: u64, free: u64) -> bool {
+    vertices > free && vertices / VERTICES_PER_EDGE > entries
+}
+
+/// Whether the ids of so many edges are not believed alone, so that a file must say how many vertices there are.
+pub(super) fn must_say(vertices: u64, entries: u64) -> bool {
+    is_waste(vertices, entries, MOST_SHOWN)
+}
+
+/// Refuses a number of vertices in a header that people write, too, where it is more likely a slip than a graph.
+pub(super) fn check_said(vertices: u64, entries: u64, file: &str) -> Result<()> {
+    if is_waste(vertices, entries, MOST_SAID) {
         let what = format!(
-            "{vertices} vertices for {entries} edges would waste memory; --ids sparse (edge lists and tables) numbers \
-             only the vertices in use"
+            "{vertices} vertices for {entries} edges would waste memory; correct the number of vertices, or number only those \
+             that have edges (a .kostra file may have so many)"
         );
         return Err(Error::File { file: file.into(), what });
+    }
+    Ok(())
+}
+
+/// Refuses a number of vertices that a program wrote only where there is no memory for them: reading takes none, but what follows
+/// would.
+pub(super) fn check_meant(vertices: u64, entries: u64, file: &str) -> Result<()> {
+    if vertices > u32::MAX.into() {
+        let what = Error::TooLarge { what: "vertices", count: vertices }.to_string();
+        return Err(Error::File { file: file.into(), what });
+    }
+    let bytes = BYTES_PER_VERTEX * vertices;
+    if is_waste(vertices, entries, MOST_SAID) && check_room(bytes).is_err() {
+        let what = format!(
+            "{vertices} vertices for {entries} edges need {} GiB of memory, which cannot be had here; read it on a larger machine",
+            bytes >> 30
+        );
+        return Err(Error::File { file: file.into(), what });
+    }
+    Ok(())
+}
+
+/// Refuses to write what [`check_said`] would refuse to read.
+pub(super) fn check_written(graph: &Graph, path: &Path, format: Format) -> Result<()> {
+    let says = match format {
+        Format::Dimacs | Format::DimacsEdge | Format::SteinLib | Format::MatrixMarket | Format::Pbbs => true,
+        Format::EdgeList | Format::Csv | Format::Tsv => graph.names().is_none(),
+        Format::Metis | Format::Egr | Format::Galois | Format::Parquet | Format::Kostra => false,
+    };
+    let (n, m) = (graph.vertices(), graph.edges());
+    if says && is_waste(n as u64, m as u64, MOST_SAID) {
+        return Err(Error::CannotHold {
+            file: path.display().to_string(),
+            format: format.name(),
+            what: format!("{n} vertices for {m} edges, which would be taken for a mistake when it is read"),
+            instead: "kostra",
+        });
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Ids;
 use super::edge_list::{check_names, named, put_vertex};
 use super::edges::{Edges, Lines, Then, Whole, parse};
-use super::scan::{Line, Words, shown};
+use super::scan::{Line, SPARSE, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
 use crate::error::Result;
@@ -97,7 +97,7 @@ impl Lines for Listed {
             return Ok(Then::Next);
         }
         let (u, v) = match self.ids {
-            Ids::Dense => (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?),
+            Ids::Dense => (cursor.any_vertex(SPARSE)?, cursor.any_vertex(SPARSE)?),
             Ids::Sparse => (named(cursor, part)?, named(cursor, part)?),
         };
         let w = cursor.weight()?;

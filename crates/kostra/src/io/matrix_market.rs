@@ -3,7 +3,7 @@
 //! Every entry is an edge between its row and its column, counted from 1; an entry of a `symmetric` matrix stands for
 //! both triangles and is one edge all the same.
 
-use super::edges::{Edges, Lines, Taker, Then, check_waste, parse};
+use super::edges::{Edges, Lines, Taker, Then, check_said, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop, put, put_weight};
 use super::source::Source;
@@ -40,7 +40,7 @@ pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
         let what = format!("the size line promises {promised} entries, the file holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, &source.name())?;
+    check_said(vertices, edges.entries, &source.name())?;
     Ok((edges, vertices))
 }
 

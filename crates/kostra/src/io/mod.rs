@@ -220,6 +220,7 @@ fn write_as(
             instead: "el, csv, tsv and parquet",
         });
     }
+    edges::check_written(graph, path, format)?;
     let numbered;
     let graph = if graph.names().is_some() && options.numbers {
         let (src, dst, weights) = (graph.sources(), graph.targets(), graph.weights().borrowed());

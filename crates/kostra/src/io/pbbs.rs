@@ -10,6 +10,10 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
+/// How to read ids that are no small numbers, which PBBS does not have.
+const LIST: &str = "without its first line the file is an edge list, where --format el --ids sparse takes any ids and names, \
+                    and numbers only those in use";
+
 pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges, u64)> {
     let header = source.next_line()?.unwrap_or_default();
     let weighted = match header.trim_ascii() {
@@ -21,7 +25,7 @@ pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
     if edges.entries == 0 {
         return Err(source.error("holds no edges; it may be cut short"));
     }
-    edges.listed(0, source)
+    edges.shown(source, LIST)
 }
 
 struct Array {
@@ -32,7 +36,7 @@ impl Lines for Array {
     #[inline(always)]
     fn line(&self, cursor: &mut Words<'_>, part: &mut Edges) -> Line<Then> {
         if !cursor.at_line_end() {
-            let (u, v) = (cursor.vertex(0, u32::MAX.into())?, cursor.vertex(0, u32::MAX.into())?);
+            let (u, v) = (cursor.any_vertex(LIST)?, cursor.any_vertex(LIST)?);
             let w = if self.weighted { Some(cursor.weight()?) } else { None };
             part.push(u, v, w);
         }
@@ -45,7 +49,7 @@ pub(super) fn write(graph: &Graph, path: &Path, sink: &mut Sink) -> Result<(), S
         return Err(Stop::Other(Error::CannotHold {
             file: path.display().to_string(),
             format: "PBBS",
-            what: "vertices without edges behind the last one that has some".into(),
+            what: "vertices without edges behind the last one that has some, or many more vertices than edges".into(),
             instead: "mtx, wel, csv and kostra",
         }));
     }

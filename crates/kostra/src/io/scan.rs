@@ -8,6 +8,11 @@ use crate::weight::Weight;
 /// Bytes that must follow the last line of a [`Cursor`]'s text, so that eight can always be loaded at once.
 pub(super) const PADDING: usize = 8;
 
+/// How to read ids of edge lists and tables that are no small numbers.
+pub(super) const SPARSE: &str = "--ids sparse takes any ids and names, and numbers only those in use";
+
+const MISSING: &str = "a vertex id is missing at the end of the line";
+
 /// What is wrong with a line, in words.
 pub(super) type Line<T> = Result<T, String>;
 
@@ -177,7 +182,8 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
         Some(value)
     }
 
-    /// A vertex id below `limit`, which is at most 2^32 - 1. `first` is what the format calls its first vertex, 0 or 1.
+    /// A vertex of a file whose header says that there are `limit`, at most 2^32 - 1. `first` is what the format calls its first
+    /// vertex, 0 or 1.
     #[inline(always)]
     pub(super) fn vertex(&mut self, first: u64, limit: u64) -> Line<u32> {
         self.skip_blanks();
@@ -187,27 +193,43 @@ impl<'a, const DELIMITER: u8> Cursor<'a, DELIMITER> {
         }
     }
 
+    /// A vertex, counted from 0, of a file that does not say how many there are. `way_out` says how to read ids that are not so.
+    #[inline(always)]
+    pub(super) fn any_vertex(&mut self, way_out: &str) -> Line<u32> {
+        self.skip_blanks();
+        match self.digits() {
+            Some(id) if id < u32::MAX.into() => Ok(id as u32),
+            wrong => Err(self.any_vertex_error(wrong, way_out)),
+        }
+    }
+
+    /// What is wrong with an id: the number before the cursor, or whatever is at it.
     #[cold]
     fn vertex_error(&self, id: Option<u64>, first: u64, limit: u64) -> String {
-        let token = self.token();
-        let integer = token.strip_prefix(b"-").unwrap_or(token);
-        let is_integer = !integer.is_empty() && integer.iter().all(u8::is_ascii_digit);
-        match id {
-            Some(id) if limit >= u64::from(u32::MAX) => {
-                format!("vertex id {id} does not fit in 32 bits; --ids sparse reads any ids and numbers them densely")
-            }
+        match id.map(|id| id.to_string()).or_else(|| self.integer()) {
             Some(id) if limit == 0 => format!("vertex {id}, but the header says that there are no vertices"),
             Some(id) => format!("vertex {id} is outside {first} to {}, the header's range", limit - 1 + first),
-            None if token.is_empty() => "a vertex id is missing at the end of the line".into(),
-            None if is_integer && token[0] == b'-' => {
-                format!("vertex id {} is negative; --ids sparse reads any ids of an edge list", self.shown())
-            }
-            None if is_integer => format!("vertex id {} is too large; --ids sparse reads any ids", self.shown()),
-            None => format!(
-                "{} stands where a vertex id belongs; --ids sparse reads names in edge lists and tables",
-                self.shown()
-            ),
+            None if self.token().is_empty() => MISSING.into(),
+            None => format!("{} stands where a vertex id belongs; they are counted from {first} here", self.shown()),
         }
+    }
+
+    /// The same where the way out is told.
+    #[cold]
+    fn any_vertex_error(&self, id: Option<u64>, way_out: &str) -> String {
+        match id.map(|id| id.to_string()).or_else(|| self.integer()) {
+            Some(id) if id.starts_with("\"-") => format!("vertex id {id} is negative; {way_out}"),
+            Some(id) => format!("vertex id {id} does not fit in 32 bits; {way_out}"),
+            None if self.token().is_empty() => MISSING.into(),
+            None => format!("{} stands where a vertex id belongs; {way_out}", self.shown()),
+        }
+    }
+
+    /// The field at the cursor if it is an integer, of whatever length; in quotes, as messages show it.
+    fn integer(&self) -> Option<String> {
+        let token = self.token();
+        let digits = token.strip_prefix(b"-").unwrap_or(token);
+        (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then(|| self.shown())
     }
 
     /// A count in a header.
@@ -359,12 +381,21 @@ mod tests {
         };
         says("0", 1, 5, "vertex 0 is outside 1 to 5");
         says("6", 1, 5, "vertex 6 is outside 1 to 5");
-        says("4294967295", 0, u32::MAX.into(), "32 bits");
-        says("99999999999999999999999", 0, u32::MAX.into(), "too large");
-        says("-3", 0, 9, "negative");
+        says("99999999999999999999999", 0, 9, "vertex \"99999999999999999999999\" is outside 0 to 8");
+        says("-3", 1, 9, "vertex \"-3\" is outside 1 to 9");
+        says("5", 1, 0, "no vertices");
         says("", 0, 9, "missing");
         says("1.5", 0, 9, "where a vertex id belongs");
-        says("7a", 0, 9, "\"7a\"");
+        says("7a", 0, 9, "\"7a\" stands where a vertex id belongs; they are counted from 0 here");
+        for (line, expected) in [
+            ("4294967295", "vertex id 4294967295 does not fit in 32 bits; do so"),
+            ("99999999999999999999999", "vertex id \"99999999999999999999999\" does not fit in 32 bits; do so"),
+            ("-3", "vertex id \"-3\" is negative; do so"),
+            ("7a", "\"7a\" stands where a vertex id belongs; do so"),
+            ("", "a vertex id is missing at the end of the line"),
+        ] {
+            assert_eq!(Words::new(&padded(line)).any_vertex("do so").expect_err(line), expected);
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub(super) struct Spot {
     pub(super) offset: u64,
     pub(super) lines: u64,
     pub(super) rows: u64,
-    /// XXH3-64 of the bytes before it, or 0 where that is not known.
+    /// XXH3-64 of the bytes before it, or of the whole file where a format has that; 0 where neither is known.
     pub(super) hash: u64,
 }
 
@@ -149,11 +149,15 @@ impl Source {
             self.take(step);
         }
         if spot.hash != 0 && self.spot().hash != spot.hash {
-            let what = "is not what was read before; give the same again, or remove the checkpoint to start anew";
-            return Err(self.error(what));
+            return Err(self.is_other());
         }
         (self.lines, self.rows) = (spot.lines, spot.rows);
         Ok(())
+    }
+
+    /// The error of an input that is another than the one a checkpoint is of.
+    pub(super) fn is_other(&self) -> Error {
+        self.error("is not what was read before; give the same again, or remove the checkpoint to start anew")
     }
 
     /// The same input from that byte on, whatever was taken here: for formats that are read at several places at once.

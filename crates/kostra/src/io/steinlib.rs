@@ -3,7 +3,7 @@
 //! Only the graph's section is read. `A` lines (arcs of directed instances) are edges like the others.
 
 use super::dimacs::marked_edge;
-use super::edges::{Edges, Lines, Taker, Then, check_waste, parse};
+use super::edges::{Edges, Lines, Taker, Then, check_said, parse};
 use super::scan::{Line, Words, shown};
 use super::sink::{Sink, Stop};
 use super::source::Source;
@@ -45,7 +45,7 @@ pub(super) fn read(source: &mut Source, taker: &mut dyn Taker) -> Result<(Edges,
         let what = format!("the graph's section promises {promised} edges and holds {}", edges.entries);
         return Err(source.error_at(header, format!("{what}; it may be cut short")));
     }
-    check_waste(vertices, edges.entries, &source.name())?;
+    check_said(vertices, edges.entries, &source.name())?;
     Ok((edges, vertices))
 }
 

@@ -15,10 +15,13 @@ fn a_file_full_of_holes_and_a_header_of_vertices_allocate_nothing() {
     std::fs::File::options().write(true).open(&path).unwrap().set_len(900 << 30).unwrap();
     let message = kostra::read(&path).unwrap_err().to_string();
     assert!(message.contains("holes.el:262145: "), "{message}");
+    // What was written is read where there is memory to do something with it.
     let path = folder.path().join("vertices.kostra");
     kostra::write(&Graph::from_edges(u32::MAX as usize, &[], &[], Weights::Unit).unwrap(), &path).unwrap();
-    let message = kostra::read(&path).unwrap_err().to_string();
-    assert!(message.contains("4294967295 vertices for 0 edges would waste memory"), "{message}");
+    match kostra::read(&path).map_err(|error| error.to_string()) {
+        Ok(graph) => assert_eq!((graph.vertices(), graph.edges()), (u32::MAX as usize, 0)),
+        Err(message) => assert!(message.contains("4294967295 vertices for 0 edges need 63 GiB of memory"), "{message}"),
+    }
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -50,7 +53,8 @@ fn malformed_files_say_where_and_why() {
         ("a.el", b"0 1 1e999\n", "a.el:1: weight \"1e999\" is too large"),
         ("a.el", b"0 4294967295\n", "a.el:1: vertex id 4294967295 does not fit in 32 bits; --ids sparse"),
         ("a.el", b"0 4294967294\n1 2\n", "4294967295 vertices for 2 edges would waste memory; --ids sparse"),
-        ("a.el", b"0 99999999999999999999999\n", "a.el:1: vertex id \"99999999999999999999999\" is too large"),
+        ("a.el", b"# Nodes: 4000000000\n0 1\n", "a.el: 4000000000 vertices for 1 edges would waste memory; correct"),
+        ("a.el", b"0 99999999999999999999999\n", "a.el:1: vertex id \"99999999999999999999999\" does not fit in 32"),
         ("a.el", b"0 1\n2 3\r4\n", "a.el:2: a carriage return in the middle"),
         ("a.xyz", b"0 1\n", "a.xyz: neither the content nor the extension \"xyz\" tells the format; add --format"),
         ("a.bin", b"\x00\x01\x02\x03", "a.bin: is binary and in no format that is known"),
@@ -71,6 +75,12 @@ fn malformed_files_say_where_and_why() {
         ("a.gr", b"p sp x 3\n", "a.gr:1: \"x\" stands where the number of vertices belongs"),
         ("a.gr", b"p sp 2 1\na 1 3 4\n", "a.gr:2: vertex 3 is outside 1 to 2"),
         ("a.gr", b"p sp 2 1\na 0 1 4\n", "a.gr:2: vertex 0 is outside 1 to 2"),
+        ("a.gr", b"p sp 2 1\na 1 -2 4\n", "a.gr:2: vertex \"-2\" is outside 1 to 2, the header's range"),
+        (
+            "a.gr",
+            b"p sp 2 1\na 1 x 4\n",
+            "a.gr:2: \"x\" stands where a vertex id belongs; they are counted from 1 here",
+        ),
         ("a.gr", b"p sp 2 1\na 1 2\n", "a.gr:2: a weight is missing"),
         ("a.gr", b"p sp 2 1\nb 1 2\n", "a.gr:2: \"b\" is no known kind of line"),
         ("a.gr", b"p sp 2 1\na1 2 3\n", "a.gr:2: \"a1\" is no known kind of line"),
@@ -106,6 +116,7 @@ fn malformed_files_say_where_and_why() {
             b"%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 2\n",
             "a.mtx:2: the size line promises 3 entries, the file holds 1",
         ),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 y\n", "a.mtx:3: \"y\" stands where"),
         ("a.mtx", b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2 7\n", "a.mtx:3: unexpected \"7\""),
         ("a.graph", b"% only\n", "a.graph: no header"),
         ("a.graph", b"2 1 7\n2\n1\n", "a.graph:1: format \"7\" is not three digits"),
@@ -113,9 +124,19 @@ fn malformed_files_say_where_and_why() {
         ("a.graph", b"2 1\n2\n1\n1\n", "a.graph:4: a line for vertex 3, but the header promises 2"),
         ("a.graph", b"2 2\n2\n1\n", "a.graph:1: the header promises 2 edges"),
         ("a.graph", b"2 1\n2\n7\n", "a.graph:3: vertex 7 is outside 1 to 2"),
+        ("a.graph", b"2 1\n2\n-1\n", "a.graph:3: vertex \"-1\" is outside 1 to 2"),
+        ("a.stp", b"SECTION Graph\nNodes 2\nEdges 1\nE 1 z 3\nEND\n", "a.stp:4: \"z\" stands where"),
         ("a.graph", b"2 1 001\n2 5\n1\n", "a.graph:3: a weight is missing"),
         ("a.pbbs", b"WeightedEdgeArray\n0 1\n", "a.pbbs:2: a weight is missing"),
         ("a.pbbs", b"EdgeArray\n", "a.pbbs: holds no edges"),
+        ("a.pbbs", b"EdgeArray\n0 -2\n", "a.pbbs:2: vertex id \"-2\" is negative; without its first line the file is"),
+        ("a.pbbs", b"EdgeArray\n0 4294967295\n", "a.pbbs:2: vertex id 4294967295 does not fit in 32 bits; without its"),
+        ("a.pbbs", b"EdgeArray\na b\n", "a.pbbs:2: \"a\" stands where a vertex id belongs; without its first line"),
+        (
+            "a.pbbs",
+            b"EdgeArray\n0 4000000000\n",
+            "a.pbbs: 4000000001 vertices for 1 edges would waste memory; without its first line the file is an edge list",
+        ),
         ("a.pbbs", b"AdjacencyGraph\n", "a.pbbs:1: expected \"WeightedEdgeArray\""),
         ("a.egr", b"\x02\0\0\0\x01\0\0\0", "a.egr: 8 bytes; .egr with the 2 vertices and 1 arcs of its header has 24"),
         ("a.egr", b"\xff\xff\xff\x7f\xff\xff\xff\x7f\0\0\0\0", "a.egr: 12 bytes; .egr with the 2147483647 vertices"),
@@ -138,7 +159,24 @@ fn malformed_files_say_where_and_why() {
         };
         assert!(message.contains(expected), "{name} {:?}: {message}", String::from_utf8_lossy(bytes));
         assert_eq!(message.lines().count(), 1, "{message}");
+        // Advice is for this file: sparse ids are for edge lists and tables.
+        let is_list = [".el", ".csv", ".tsv"].iter().any(|extension| name.contains(extension));
+        let says_where = ["--format el", "edge lists and tables"].iter().any(|place| message.contains(place));
+        assert!(is_list || says_where || !message.contains("--ids"), "{message}");
     }
+}
+
+#[test]
+fn the_way_out_that_pbbs_names_is_one() {
+    let text = "WeightedEdgeArray\na 4000000000 5\n-2 a 7\n";
+    let refused = read_bytes("a.pbbs", text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(
+        refused.contains("without its first line the file is an edge list, where --format el --ids sparse"),
+        "{refused}"
+    );
+    let (_, rest) = text.split_once('\n').unwrap();
+    let options = ReadOptions { format: Some(Format::EdgeList), ids: Ids::Sparse, ..Default::default() };
+    assert_eq!(read_bytes("a.pbbs", rest.as_bytes(), &options).unwrap().vertices(), 3);
 }
 
 #[test]

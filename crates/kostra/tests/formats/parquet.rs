@@ -330,12 +330,12 @@ fn what_is_wrong_is_said_in_one_line() {
                 WriterProperties::builder()
                     .set_key_value_metadata(Some(vec![KeyValue::new(
                         "kostra.vertices".into(),
-                        "4000000000".to_string(),
+                        "5000000000".to_string(),
                     )]))
                     .build(),
                 &[&[I64(&[0]), I64(&[1])]],
             ),
-            "4000000000 vertices for 1 edges would waste memory",
+            "a.parquet: 5000000000 vertices are too many to hold in memory",
         ),
         (b"PAR1".to_vec(), "the Parquet data cannot be read ("),
         (b"PAR1 and then PAR1".to_vec(), "the Parquet data cannot be read ("),

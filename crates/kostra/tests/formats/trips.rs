@@ -82,6 +82,42 @@ fn graphs_without_edges_or_vertices_survive() {
     }
 }
 
+/// More vertices than ids alone are believed to show, with hardly an edge: with the last one in use or not.
+#[test]
+fn sparse_graphs_of_many_vertices_survive() {
+    let folder = folder();
+    let read = |path: &std::path::Path| kostra::read(path).unwrap_or_else(|e| panic!("{e}"));
+    for (n, last) in [(20_000_000, 19_999_999), (20_000_000, 5)] {
+        let graph = Graph::from_edges(n, vec![0, 7, 3], vec![1, last, 2], vec![4u32, 8, 7]).unwrap();
+        for format in [Format::Kostra, Format::Dimacs, Format::DimacsEdge, Format::SteinLib, Format::MatrixMarket]
+            .into_iter()
+            .chain([Format::EdgeList, Format::Csv, Format::Tsv, Format::Pbbs])
+            .chain(formats().filter(|&format| format == Format::Parquet))
+        {
+            let path = folder.path().join(format!("x.{}", format.extensions()[0]));
+            match kostra::write(&graph, &path) {
+                Err(Error::CannotHold { .. }) => assert_eq!(format, Format::Pbbs),
+                outcome => {
+                    outcome.unwrap();
+                    assert_eq!((read(&path).vertices(), listed(&read(&path))), (n, listed(&graph)), "{format:?}");
+                }
+            }
+        }
+    }
+    // Beyond that, what a person writes is taken for a mistake: it is not written, either.
+    let graph = Graph::from_edges(300_000_000, vec![0], vec![1], Weights::Unit).unwrap();
+    for format in ["gr", "col", "stp", "mtx", "el", "csv", "tsv", "pbbs"] {
+        let path = folder.path().join(format!("y.{format}"));
+        let refused = kostra::write(&graph, &path).unwrap_err().to_string();
+        let expected = "cannot hold 300000000 vertices for 1 edges, which would be taken for a mistake when it is read; kostra can";
+        assert!(refused.ends_with(expected), "{refused}");
+        assert!(!path.exists());
+    }
+    let path = folder.path().join("y.kostra");
+    kostra::write(&graph, &path).unwrap();
+    assert_eq!(read(&path).vertices(), 300_000_000);
+}
+
 #[test]
 fn an_old_file_survives_what_cannot_be_written() {
     let folder = folder();

@@ -15,6 +15,8 @@ pub(super) struct Field<'a> {
     pub(super) changes: &'a Changes,
     cores: usize,
     has_gpu: bool,
+    /// Who also runs from the caller's arrays to the forest on a GPU.
+    end_to_end: Vec<String>,
     /// The smallest graph there is, to try options on.
     trial: kostra::Graph<'static>,
     /// Numbers of threads beyond the cores.
@@ -44,6 +46,7 @@ impl<'a> Field<'a> {
             changes,
             cores: rayon::current_num_threads(),
             has_gpu: kostra::cuda::devices().is_ok(),
+            end_to_end: end_to_end(place, content)?,
             trial: kostra::generate("grid:rows=1,cols=2")?,
             beyond: Vec::new(),
             skipped: Vec::new(),
@@ -68,7 +71,7 @@ impl<'a> Field<'a> {
                 let is_gpu = matches!(device, Device::Cuda(_));
                 // A GPU needs no threads but those that copy: all there are, so that it is one contender on all graphs.
                 let counts = if is_gpu { &[self.cores][..] } else { &counts[..] };
-                let also_end_to_end = is_gpu && self.content.end_to_end.contains(&choice.text);
+                let also_end_to_end = is_gpu && self.end_to_end.contains(&choice.text);
                 for &threads in counts {
                     for end_to_end in [false, true].into_iter().take(1 + usize::from(also_end_to_end)) {
                         let contender = Contender {
@@ -156,7 +159,14 @@ impl<'a> Field<'a> {
 
     /// Who the others are compared with; it must take part somewhere, on whatever machine.
     pub(super) fn baseline(&self, content: &Content) -> Result<Option<Baseline>> {
-        let Some(text) = &content.baseline else { return Ok(None) };
+        let Some(text) = &content.baseline else {
+            return match &content.baseline_threads {
+                Some(threads) => {
+                    Err(self.place.error(Some(threads.span()), "baseline-threads needs a baseline; name one"))
+                }
+                None => Ok(None),
+            };
+        };
         let fail = |what: &str| Err(self.place.error(Some(text.span()), what));
         let [choice] = &choices(self.place, std::slice::from_ref(text))?[..] else {
             return fail("the baseline is one algorithm");
@@ -171,7 +181,9 @@ impl<'a> Field<'a> {
         Ok(Some(Baseline {
             algorithm: choice.text.clone(),
             device: choice.device.as_ref().filter(|_| self.changes.device.is_none()).cloned(),
-            threads: choice.threads.or_else(|| content.baseline_threads.map(|threads| threads.count(self.cores))),
+            threads: choice
+                .threads
+                .or_else(|| content.baseline_threads.as_ref().map(|threads| threads.as_ref().count(self.cores))),
         }))
     }
 
@@ -199,6 +211,39 @@ impl<'a> Field<'a> {
         notes.append(&mut self.other_notes);
         notes
     }
+}
+
+/// The algorithms that `end-to-end` names, each of which must be meant to run on a GPU, on whatever machine.
+pub(super) fn end_to_end(place: Place, content: &Content) -> Result<Vec<String>> {
+    let mut known = Vec::new();
+    for graph in &content.graphs {
+        known.extend(choices(place, graph.algorithms.as_ref().unwrap_or(&content.algorithms))?);
+    }
+    let on_gpu = |device: &str| device == "auto" || is_gpu(device);
+    let mut names = Vec::new();
+    for wanted in choices(place, &content.end_to_end)? {
+        let fail = |what: String| Err(place.error(Some(wanted.span.clone()), &what));
+        let Choice { text, device, run, .. } = &wanted;
+        if device.is_some() {
+            return fail(format!("end-to-end means GPUs; name {text:?} without a device"));
+        }
+        if !run.algorithm().runs_on_cuda() {
+            return fail(format!("{text:?} runs on CPUs only; end-to-end is for algorithms on GPUs"));
+        }
+        let mut same = known.iter().filter(|choice| choice.text == *text).peekable();
+        if same.peek().is_none() {
+            return fail(format!("{text:?} is not among the algorithms, options and all"));
+        }
+        let is_on_gpu = |choice: &Choice| match &choice.device {
+            Some(device) => on_gpu(device),
+            None => content.devices.iter().any(|device| on_gpu(device.as_ref())),
+        };
+        if !same.any(is_on_gpu) {
+            return fail(format!("{text:?} runs on no GPU in this suite; write {text}@cuda or devices = [\"cuda\"]"));
+        }
+        names.push(wanted.text);
+    }
+    Ok(names)
 }
 
 /// The algorithms that a list names.

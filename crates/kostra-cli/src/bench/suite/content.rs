@@ -19,13 +19,13 @@ pub(super) struct Content {
     pub(super) seconds: Option<Spanned<f64>>,
     pub(super) algorithms: Vec<Spanned<String>>,
     pub(super) baseline: Option<Spanned<String>>,
-    pub(super) baseline_threads: Option<ThreadCount>,
+    pub(super) baseline_threads: Option<Spanned<ThreadCount>>,
     #[serde(default = "automatic")]
     pub(super) devices: Vec<Spanned<String>>,
     #[serde(default = "all_threads")]
     pub(super) threads: Vec<ThreadCount>,
     #[serde(default)]
-    pub(super) end_to_end: Vec<String>,
+    pub(super) end_to_end: Vec<Spanned<String>>,
     #[serde(rename = "graph")]
     pub(super) graphs: Vec<GraphEntry>,
     #[serde(default, rename = "figure")]
@@ -67,7 +67,7 @@ pub(super) struct FigureEntry {
     #[serde(default)]
     pub(super) algorithms: Vec<Spanned<String>>,
     pub(super) log: Option<Spanned<String>>,
-    pub(super) facts: Option<Vec<Spanned<String>>>,
+    pub(super) facts: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     pub(super) paper: Vec<Spanned<String>>,
 }

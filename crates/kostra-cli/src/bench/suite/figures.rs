@@ -3,7 +3,7 @@
 use kostra::Result;
 use toml::Spanned;
 
-use super::contenders::{choices, split_device};
+use super::contenders::{choices, end_to_end, split_device};
 use super::content::{Content, FigureEntry, GraphEntry};
 use super::expand::expand;
 use super::figure::{Axis, Fact, Figure, Kind, Only};
@@ -47,7 +47,12 @@ fn figure(place: Place, content: &Content, entry: &FigureEntry) -> Result<Figure
     if kind != Kind::Table && entry.y.len() != 1 {
         return fail(&entry.title, "a plot shows one y".into());
     }
-    let facts = match &entry.facts {
+    let misplaced = entry.facts.as_ref().map(Spanned::span).or(entry.paper.first().map(Spanned::span));
+    if let Some(span) = misplaced.filter(|_| kind != Kind::Table) {
+        let what = "facts and paper are columns of tables; a plot has none";
+        return Err(place.error(Some(span), what));
+    }
+    let facts = match entry.facts.as_ref().map(Spanned::as_ref) {
         Some(facts) => facts.iter().map(|fact| place.parse(fact)).collect::<Result<_>>()?,
         None if kind == Kind::Table && x == Axis::Graph => vec![Fact::Vertices, Fact::Edges],
         None => Vec::new(),
@@ -58,8 +63,14 @@ fn figure(place: Place, content: &Content, entry: &FigureEntry) -> Result<Figure
         }
     }
     let log = match &entry.log {
-        Some(log) if ["", "x", "y", "xy"].contains(&log.as_ref().as_str()) => log.as_ref(),
-        Some(log) => return fail(log, "log is \"x\", \"y\", \"xy\" or \"\"".into()),
+        Some(log) if !["", "x", "y", "xy"].contains(&log.as_ref().as_str()) => {
+            return fail(log, "log is \"x\", \"y\", \"xy\" or \"\"".into());
+        }
+        Some(log) if kind == Kind::Table => return fail(log, "log is for plots; a table has no axes".into()),
+        Some(log) if log.as_ref().contains('x') && (kind != Kind::Line || x == Axis::Graph) => {
+            return fail(log, "only lines over numbers have a logarithmic x; log is \"y\" or \"\" here".into());
+        }
+        Some(log) => log.as_ref(),
         None if kind == Kind::Line => "xy",
         None => "",
     };
@@ -93,6 +104,7 @@ fn only(place: Place, content: &Content, graphs: &[&GraphEntry], wanted: &[Spann
         known.extend(choices(place, algorithms)?.into_iter().map(|choice| choice.text));
         known.extend(graph.statistics.iter().map(|text| text.as_ref().clone()));
     }
+    let end_to_end = end_to_end(place, content)?;
     let mut only = Vec::new();
     for entry in wanted {
         let fail = |what: String| place.error(Some(entry.span()), &what);
@@ -100,6 +112,9 @@ fn only(place: Place, content: &Content, graphs: &[&GraphEntry], wanted: &[Spann
         for expanded in expand(text).map_err(fail)? {
             if !known.contains(&expanded.text) {
                 return Err(fail(format!("{:?} does not run on these graphs", expanded.text)));
+            }
+            if device.is_some_and(|device| device.ends_with(" end-to-end")) && !end_to_end.contains(&expanded.text) {
+                return Err(fail(format!("{:?} does not run end to end; name it in end-to-end", expanded.text)));
             }
             only.push(Only { algorithm: expanded.text, device: device.map(str::to_owned), threads });
         }

@@ -29,8 +29,8 @@ use self::schema::{Column, Kind, Role, find, vertices};
 pub(super) use self::write::write;
 use super::columns::Columns;
 use super::edge_list::intern;
-use super::edges::{Edges, Keep, Taker};
-use super::source::Source;
+use super::edges::{Edges, Keep, Taker, check_meant};
+use super::source::{Source, Spot};
 use super::{Ids, ReadOptions};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
@@ -55,6 +55,9 @@ pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn T
         table.at_a_time = FEWER_ROWS;
     }
     let resume = taker.resume();
+    if resume.is_some_and(|resume| resume.spot.hash != table.hash) {
+        return Err(source.is_other());
+    }
     let mut edges = taker.begin(Keep::All)?;
     edges.entries = resume.map_or(0, |resume| resume.entries);
     edges.part.weights.append(&mut table.no_weights());
@@ -70,13 +73,19 @@ pub(super) fn read(source: &mut Source, options: &ReadOptions, taker: &mut dyn T
                 edges.reserve(&part, table.rows as f64 / part.part.src.len() as f64);
             }
             edges.append(&mut part)?;
-            edges.spot.offset = edges.entries;
+            edges.spot = Spot { offset: edges.entries, hash: table.hash, ..Spot::default() };
             taker.take(&mut edges)?;
         }
         source.watch().step("read", table.bytes_of(last.first + last.rows as u64), source.size())?;
     }
     drop(parts);
-    edges.listed(table.vertices, source)
+    match table.vertices {
+        said if edges.names.is_empty() && said >= edges.vertices => {
+            check_meant(said, edges.entries, &source.name())?;
+            Ok((edges, said))
+        }
+        _ => edges.listed(None, source),
+    }
 }
 
 /// An open file, its columns found and its footer checked.
@@ -93,6 +102,8 @@ struct Table {
     vertices: u64,
     /// The number of rows, as the footer says.
     rows: u64,
+    /// Of the whole file where it is read in parts and no time tells if it is another; else 0.
+    hash: u64,
 }
 
 /// A stretch of rows of one row group.
@@ -109,7 +120,7 @@ impl Table {
     /// Opens the file. If it is a plain one it is mapped, or read where it lies (`whole` or not); else it is read whole.
     fn open(source: &mut Source, ids: Ids, wanted: Option<&Columns>, whole: bool) -> Result<Self> {
         let place = Place::of(source, whole)?;
-        let size = place.len();
+        let (size, hash) = (place.len(), if whole { 0 } else { place.hash() });
         let reader = guarded(|| SerializedFileReader::new(place)).map_err(|error| damaged(&source.name(), &error))?;
         let fields = reader.metadata().file_metadata().schema_descr().root_schema().get_fields();
         let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
@@ -124,6 +135,7 @@ impl Table {
             ids,
             vertices: vertices(reader.metadata()).map_err(|what| source.error(what))?,
             rows: 0,
+            hash,
             at_a_time: ROWS,
             reader,
         };

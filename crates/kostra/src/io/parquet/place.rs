@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Result;
 use crate::io::source::{Source, Whole};
@@ -24,6 +25,14 @@ impl Place {
             Some((file, size)) if !whole => Place::File { file: Arc::new(Mutex::new(file)), size },
             _ => Place::Whole(Bytes::from_owner(Mapped(source.whole()?))),
         })
+    }
+
+    /// XXH3-64 of all bytes where they are in memory anyway, else 0.
+    pub(super) fn hash(&self) -> u64 {
+        match self {
+            Place::Whole(bytes) => xxh3_64(bytes),
+            Place::File { .. } => 0,
+        }
     }
 }
 
