@@ -19,7 +19,7 @@ use crate::team::each;
 const SMALL_PAGE: usize = 4 << 10;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Bytes from which an array is a map of its own.
+/// Bytes from which an array is a map of its own: from there on, the C library makes maps as well, but gives them back when done.
 const LARGE: usize = 128 << 10;
 
 /// What the lengths of maps in small pages are multiples of, so that the next array may be longer.
@@ -86,7 +86,7 @@ impl<T: Pod> Buffer<T> {
 
     /// The same in memory that is hardly more, for results.
     pub(crate) fn of_any_to_keep(len: usize) -> Result<Self> {
-        Self::used(len, HUGE_PAGE).map_or_else(|| Self::zeroed(len), Ok)
+        Self::used(len, HUGE_PAGE.min(len.saturating_mul(size_of::<T>()) / 2)).map_or_else(|| Self::zeroed(len), Ok)
     }
 
     /// `len` zeros as [`of_any`](Self::of_any), where most of them will be used.

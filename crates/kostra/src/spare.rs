@@ -10,15 +10,15 @@ use memmap2::MmapMut;
 
 use crate::buffer::SMALL;
 
-/// Bytes that are kept at most in huge pages, and in small ones.
+/// Bytes that are kept at most in huge pages; and in small ones, of which a solve needs some five arrays at a time.
 const MOST: usize = 256 << 20;
-const MOST_SMALL: usize = 32 << 20;
+const MOST_SMALL: usize = 16 << 20;
 
 /// The oldest first.
 static SPARE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
-/// Gives the memory back to the system that is kept for the next solves: 288 MiB at most, and no more than was in use at a time.
-/// The system can take all but 32 MiB of it without being asked, but until it does, it counts as this program's.
+/// Gives the memory back to the system that is kept for the next solves: 272 MiB at most. The system can take all but 16 MiB of it
+/// without being asked, but until it does, it counts as this program's.
 ///
 /// ```
 /// let graph = kostra::generate("grid:rows=1000,cols=1000")?;

@@ -1,26 +1,27 @@
 //! A team: the threads of the caller's pool, kept awake between the stages of one solve.
 //!
-//! A solver alternates between stages for all threads and short ones for a single thread, some hundred times in a few
+//! A solver alternates between stages for all threads and short ones for a single thread, some two hundred times in a few
 //! milliseconds. Rayon's threads fall asleep when there is nothing to do for some 30 us; the system then wakes them one after the
 //! other, which takes longer than most stages. The threads of a team look for the next stage until the solve is over.
 //!
 //! ```text
 //! as_team(solve):
-//!     ask every thread of the pool to join; solve
+//!     invite every thread of the pool; solve
 //!
 //! each(items, act), inside a solve:
 //!     publish a stage: as many blocks as there are items, a range of them for every thread
 //!     act on blocks of the own range, then of others', until all are claimed; wait until all are done
 //!
-//! a thread that has joined, until the solve is over:
+//! a thread that is invited, for a turn:
 //!     when there is a new stage: act on blocks as above
 //!     else, now and then, do other work of the pool; after a long time without a stage, leave
+//! after its turn: do what the pool wants most, which may be another turn
 //! ```
 //!
 //! - Nobody is waited for but those who act on a block: threads may join late, leave, or be busy elsewhere. So several solves can
-//!   share a pool, and a pool with other work to do slows a solve down but never stops it.
+//!   share a pool, with each other and with other work. Whoever leaves or does not come is invited again.
 //! - A thread begins with the same part of the blocks in every stage: what it wrote in the last one is in its cache.
-//! - Elsewhere, and within a stage, [`each`] is a parallel iteration of rayon's.
+//! - Outside of a solve, and within a stage, [`each`] is an iteration of rayon's.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -28,45 +29,60 @@ use std::hint::spin_loop;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-/// How long a thread looks for the next stage before it leaves. Serial stages take less, and who has left must be woken.
+/// Threads for each core above which there is no team: those that look for work would keep others from theirs. With two, nothing is
+/// lost on an idle machine; with eight, roads took 6 % longer.
+const CROWDED: usize = 2;
+
+/// How long a thread looks for the next stage before it leaves, longer than what one thread does alone; and how long until threads
+/// are invited again.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// Looks at the number of the stage between two for other work, which take longer.
+/// How long a thread stays before it looks whether something that it waits for, further down its stack, has been done.
+const TURN: Duration = Duration::from_micros(500);
+
+/// Looks for a stage, some 50 ns each, between two for other work, which takes a microsecond.
 const LOOKS: u32 = 64;
 
 /// The lower bits of a claim: the next block. Above them stands the number of the stage.
 const BLOCK_BITS: u32 = 24;
 const BLOCKS: u64 = (1 << BLOCK_BITS) - 1;
 
+/// The number of the stage after the last.
+const OVER: u64 = u64::MAX;
+
 thread_local! {
     /// The team whose solve this thread runs, except within a stage.
     static TEAM: RefCell<Option<Arc<Team>>> = const { RefCell::new(None) };
-    /// Whether this thread is in a team, as the one that solves or as another.
-    static IS_MEMBER: Cell<bool> = const { Cell::new(false) };
+    /// The team in which this thread is, as the one that solves or as another; null if in none.
+    static MEMBER_OF: Cell<*const Team> = const { Cell::new(ptr::null()) };
+    /// Whether solves of this thread's pool are beside the work of another.
+    static IS_ASIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Threads on one solve.
 struct Team {
     /// For every thread, the next block of its range, below the number of the stage.
-    claims: Box<[Line<AtomicU64>]>,
+    claims: Box<[Apart<AtomicU64>]>,
     /// The number of the present stage, or of the last.
-    number: Line<AtomicU64>,
+    number: Apart<AtomicU64>,
     /// How many of its blocks are done.
-    done: Line<AtomicUsize>,
-    /// How many threads have not been asked to join, or have left.
-    missing: AtomicUsize,
-    is_over: AtomicBool,
+    done: Apart<AtomicUsize>,
     /// The present stage and how many blocks it has.
     stage: AtomicPtr<Stage<'static>>,
     blocks: AtomicUsize,
+    /// About how many threads have not been invited, have left, or could not come.
+    missing: AtomicUsize,
+    /// When the team was made, and how many microseconds later threads may be invited again.
+    made: Instant,
+    next_invitation: AtomicU64,
     /// What the first block died of that did.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -77,39 +93,45 @@ struct Stage<'a>(&'a (dyn Fn(usize) + Sync));
 /// A value that shares its cache lines with no other; processors fetch them in pairs.
 #[repr(align(128))]
 #[derive(Default)]
-struct Line<T>(T);
+struct Apart<T>(T);
 
-/// Runs `solve` in the caller's pool, with all its threads at hand for [`each`].
+/// Runs `solve` with all threads of the caller's pool at hand for [`each`].
 pub(crate) fn as_team<R: Send>(solve: impl FnOnce() -> R + Send) -> R {
+    /// As the first caller sees them.
     static CORES: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
     match rayon::current_num_threads() {
         1 => solve(),
-        // Where threads take turns, those that look for work would keep others from theirs.
-        threads if threads > *CORES => rayon::join(solve, || ()).0,
-        _ => rayon::join(|| lead(solve), || ()).0,
+        threads if threads > CROWDED * *CORES => rayon::join(solve, || ()).0,
+        _ => rayon::join(|| if IS_ASIDE.get() { solve() } else { lead(solve) }, || ()).0,
     }
 }
 
-/// Runs `solve` on this thread of a pool, and asks all others to join in.
+/// Says that this thread's pool works beside another, on the same cores: its solves are to keep no thread awake.
+pub(crate) fn stay_aside() {
+    IS_ASIDE.set(true);
+}
+
+/// Runs `solve` on this thread of a pool, and invites all others.
 fn lead<R>(solve: impl FnOnce() -> R) -> R {
     /// What this thread was before, which it will be again whether `solve` returns or panics.
     struct Before {
         team: Option<Arc<Team>>,
-        is_member: bool,
+        member_of: *const Team,
     }
 
     impl Drop for Before {
         fn drop(&mut self) {
-            IS_MEMBER.set(self.is_member);
+            MEMBER_OF.set(self.member_of);
             if let Some(ended) = TEAM.replace(self.team.take()) {
-                ended.is_over.store(true, Relaxed);
+                ended.number.0.store(OVER, Relaxed);
             }
         }
     }
 
     let team = Arc::new(Team::new(rayon::current_num_threads()));
-    team.ask();
-    let _before = Before { team: TEAM.replace(Some(team)), is_member: IS_MEMBER.replace(true) };
+    team.invite();
+    let member_of = MEMBER_OF.replace(Arc::as_ptr(&team));
+    let _before = Before { team: TEAM.replace(Some(team)), member_of };
     solve()
 }
 
@@ -120,11 +142,13 @@ pub(crate) fn is_in_team() -> bool {
 
 /// What `act` makes of every item and its number, on all threads. Of few items, each should be much work.
 pub(crate) fn each<T: Send, R: Send>(items: impl IntoIterator<Item = T>, act: impl Fn(usize, T) -> R + Sync) -> Vec<R> {
-    let items: Vec<T> = items.into_iter().collect();
+    let mut items = items.into_iter();
+    let Some(first) = items.next() else { return Vec::new() };
+    let Some(second) = items.next() else { return vec![act(0, first)] };
+    let items: Vec<T> = [first, second].into_iter().chain(items).collect();
     // Taken out, so that within the stage there is no team.
-    let team = if items.len() > 1 { TEAM.take() } else { None };
-    let Some(team) = team else {
-        if items.len() <= 1 || rayon::current_num_threads() == 1 {
+    let Some(team) = TEAM.take() else {
+        if rayon::current_num_threads() == 1 {
             return items.into_iter().enumerate().map(|(number, item)| act(number, item)).collect();
         }
         return items.into_par_iter().enumerate().map(|(number, item)| act(number, item)).collect();
@@ -157,13 +181,14 @@ pub(crate) fn each<T: Send, R: Send>(items: impl IntoIterator<Item = T>, act: im
 impl Team {
     fn new(threads: usize) -> Self {
         Self {
-            claims: (0..threads).map(|_| Line::default()).collect(),
-            number: Line::default(),
-            done: Line::default(),
-            missing: AtomicUsize::new(threads - 1),
-            is_over: AtomicBool::new(false),
+            claims: (0..threads).map(|_| Apart::default()).collect(),
+            number: Apart::default(),
+            done: Apart::default(),
             stage: AtomicPtr::new(ptr::null_mut()),
             blocks: AtomicUsize::new(0),
+            missing: AtomicUsize::new(threads - 1),
+            made: Instant::now(),
+            next_invitation: AtomicU64::new(0),
             panic: Mutex::new(None),
         }
     }
@@ -173,11 +198,10 @@ impl Team {
         blocks * thread / self.claims.len()
     }
 
-    /// Lets `act` loose on all blocks, and returns when they are done. Only the thread that solves calls this.
-    #[allow(unsafe_code)]
+    /// Lets `act` loose on all blocks, and returns when they are done, with what one of them died of. Only the thread that solves
+    /// calls this.
     fn run(self: &Arc<Self>, blocks: usize, act: &(dyn Fn(usize) + Sync)) -> Option<Box<dyn Any + Send>> {
         assert!(blocks as u64 <= BLOCKS);
-        self.ask();
         let mut stage = Stage(act);
         let number = self.number.0.load(Relaxed) + 1;
         // Who still looks at the last stage must not take its claims for open because this one has more blocks: whoever sees
@@ -188,14 +212,13 @@ impl Team {
         self.done.0.store(0, Relaxed);
         self.blocks.store(blocks, Release);
         self.stage.store(ptr::from_mut(&mut stage).cast(), Release);
-        self.number.0.store(number, Release);
-        let mine = rayon::current_thread_index().unwrap_or(0);
-        self.work(mine, number);
+        self.number.0.store(number, SeqCst);
+        self.invite();
+        self.work(rayon::current_thread_index().unwrap_or(0), number);
         let mut looks = 0;
         while self.done.0.load(Acquire) < blocks {
             pause(&mut looks);
         }
-        // Taken before `stage` is gone, which nobody can reach any more.
         self.panic.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -217,7 +240,7 @@ impl Team {
                 let Stage(act) = unsafe { &*stage };
                 let block = (seen & BLOCKS) as usize;
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| act(block))) {
-                    self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+                    self.keep(panic);
                 }
                 done += 1;
                 seen = claim.load(Relaxed);
@@ -228,50 +251,100 @@ impl Team {
         }
     }
 
-    /// Asks the threads to join that have not been asked or have left. Another thread does that, as it takes a while.
-    fn ask(self: &Arc<Self>) {
-        if self.missing.load(Relaxed) > 0 && self.missing.swap(0, Relaxed) > 0 {
-            let team = Arc::clone(self);
-            rayon::spawn(move || {
-                if !team.is_over.load(Relaxed) {
-                    rayon::spawn_broadcast(move |context| team.join(context.index()));
-                }
-            });
+    /// Keeps the first panic for the caller. Others are forgotten, not dropped: that might panic, and this thread must go on.
+    fn keep(&self, panic: Box<dyn Any + Send>) {
+        let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        match *first {
+            None => *first = Some(panic),
+            Some(_) => std::mem::forget(panic),
         }
     }
 
-    /// Joins the team, unless this thread is in one already, and stays until the solve is over or there is nothing to do.
-    fn join(&self, mine: usize) {
-        if IS_MEMBER.replace(true) {
+    /// Invites all threads where some are missing, but not again and again. Another thread hands the invitations out, as that takes
+    /// a while.
+    fn invite(self: &Arc<Self>) {
+        // In one order with what those do who leave: either they see the new stage, or they are missed here.
+        if self.missing.load(SeqCst) == 0 {
             return;
         }
+        let now = self.made.elapsed().as_micros() as u64;
+        if now < self.next_invitation.load(Relaxed) {
+            return;
+        }
+        self.next_invitation.store(now + PATIENCE.as_micros() as u64, Relaxed);
+        self.missing.store(0, Relaxed);
+        let team = Arc::downgrade(self);
+        rayon::spawn(move || {
+            if team.strong_count() > 0 {
+                rayon::spawn_broadcast(move |_| join(&team, false));
+            }
+        });
+    }
+
+    /// Works for the team for a turn. Returns whether there may be more to do.
+    fn help(&self) -> bool {
+        let mine = rayon::current_thread_index().unwrap_or(0);
         // A stage that began before is looked at once.
-        let (mut number, mut looks, mut idle) = (0, 0, Instant::now());
-        while !self.is_over.load(Relaxed) {
+        let (mut number, mut looks) = (0, 0);
+        let began = Instant::now();
+        let mut idle_since = began;
+        loop {
             let present = self.number.0.load(Acquire);
+            if present == OVER {
+                return false;
+            }
             if present != number {
                 number = present;
                 self.work(mine, number);
-                (looks, idle) = (0, Instant::now());
+                (looks, idle_since) = (0, Instant::now());
+                if idle_since - began > TURN {
+                    return true;
+                }
                 continue;
             }
             pause(&mut looks);
-            if looks.is_multiple_of(LOOKS) {
-                if matches!(rayon::yield_now(), Some(rayon::Yield::Executed)) {
-                    idle = Instant::now();
-                } else if idle.elapsed() > PATIENCE {
-                    self.missing.fetch_add(1, Relaxed);
-                    break;
+            if !looks.is_multiple_of(LOOKS) {
+                continue;
+            }
+            if matches!(rayon::yield_now(), Some(rayon::Yield::Executed)) {
+                idle_since = Instant::now();
+            } else if idle_since.elapsed() > PATIENCE {
+                self.missing.fetch_add(1, SeqCst);
+                if self.number.0.load(SeqCst) == number {
+                    return false;
                 }
             }
+            if began.elapsed() > TURN {
+                return true;
+            }
         }
-        IS_MEMBER.set(false);
+    }
+}
+
+/// What a thread does that is invited to a team, or goes on after a turn there.
+fn join(team: &Weak<Team>, goes_on: bool) {
+    let Some(present) = team.upgrade() else { return };
+    let this = Arc::as_ptr(&present);
+    let member_of = MEMBER_OF.get();
+    if !member_of.is_null() {
+        // The team is one short if this thread is busy with another, or has got what another thread was to go on with.
+        if member_of != this || goes_on {
+            present.missing.fetch_add(1, SeqCst);
+        }
+        return;
+    }
+    MEMBER_OF.set(this);
+    let is_more = present.help();
+    MEMBER_OF.set(ptr::null());
+    if is_more {
+        let team = Weak::clone(team);
+        rayon::spawn(move || join(&team, true));
     }
 }
 
 /// Waits a moment: now and then so that others can use the core.
 fn pause(looks: &mut u32) {
-    *looks += 1;
+    *looks = looks.wrapping_add(1);
     if looks.is_multiple_of(LOOKS) { std::thread::yield_now() } else { spin_loop() }
 }
 
@@ -315,6 +388,19 @@ mod tests {
         assert!(each(Vec::<u8>::new(), |_, item| item).is_empty());
     }
 
+    /// Goes through stages until every thread of the pool has had a block.
+    fn wait_for_all(threads: usize) {
+        let seen: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        let began = Instant::now();
+        while seen.iter().any(|seen| seen.load(Relaxed) == 0) {
+            assert!(began.elapsed() < Duration::from_secs(60), "some thread never came: {seen:?}");
+            each(0..threads, |_, _| {
+                seen[rayon::current_thread_index().unwrap()].fetch_add(1, Relaxed);
+                std::thread::sleep(PATIENCE / 10);
+            });
+        }
+    }
+
     #[test]
     fn threads_that_left_come_back() {
         let pool = pool(4);
@@ -323,14 +409,7 @@ mod tests {
                 for _ in 0..3 {
                     std::thread::sleep(3 * PATIENCE);
                     assert_eq!(doubled(10)[1], 1 << 10);
-                    // Blocks that wait for each other need all threads.
-                    let here = AtomicUsize::new(0);
-                    each(0..4, |_, _| {
-                        here.fetch_add(1, Relaxed);
-                        while here.load(Relaxed) < 4 {
-                            std::thread::yield_now();
-                        }
-                    });
+                    wait_for_all(4);
                 }
             });
         });
@@ -355,6 +434,57 @@ mod tests {
                 });
             });
         }
+    }
+
+    /// A solve that goes through stages until `end`, on a thread of its own. Returns when it has begun, or the work that comes next
+    /// in the pool might wait below it on one stack.
+    fn long_solve<'a>(scope: &'a std::thread::Scope<'a, '_>, pool: &'a rayon::ThreadPool, end: &'a AtomicU64) {
+        let begun = Arc::new(AtomicU64::new(0));
+        let here = Arc::clone(&begun);
+        scope.spawn(move || {
+            pool.install(|| {
+                lead(|| {
+                    wait_for_all(pool.current_num_threads());
+                    begun.store(1, Relaxed);
+                    while end.load(Relaxed) == 0 {
+                        doubled(10);
+                    }
+                });
+            });
+        });
+        while here.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn threads_of_a_team_that_ends_come_to_another() {
+        let (pool, end) = (pool(4), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            long_solve(scope, &pool, &end);
+            pool.install(|| {
+                lead(|| {
+                    for _ in 0..100 {
+                        doubled(10);
+                    }
+                    end.store(1, Relaxed);
+                    wait_for_all(4);
+                });
+            });
+        });
+    }
+
+    #[test]
+    fn other_work_of_the_pool_goes_on_beside_a_long_solve() {
+        let (pool, end) = (pool(3), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            long_solve(scope, &pool, &end);
+            for _ in 0..50 {
+                let sum = || (0..1000u32).into_par_iter().with_max_len(10).sum::<u32>();
+                assert_eq!(pool.install(sum), 499_500);
+            }
+            end.store(1, Relaxed);
+        });
     }
 
     #[test]

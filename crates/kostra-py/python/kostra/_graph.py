@@ -280,8 +280,8 @@ def devices() -> list[str]:
 
 
 def release_memory() -> None:
-    """Gives the memory back to the system that is kept for the next solves, 288 MiB at most.
+    """Gives the memory back to the system that is kept for the next solves, 272 MiB at most.
 
-    The system can take all but 32 MiB without being asked when it is short of memory; until then it counts as this process's.
+    The system can take all but 16 MiB without being asked when it is short of memory; until then it counts as this process's.
     """
     _kostra.release_memory()

@@ -19,13 +19,13 @@ pub(super) const AHEAD: usize = 32;
 /// Edges that are handled together: all ask for memory before any of them uses it.
 pub(super) const BATCH: usize = 128;
 
-/// Cells that are emptied together, a line of the cache; and those for whose lines a word has a bit each.
+/// Cells that are emptied together, as many as a line of the cache holds; and those for whose lines a word has a bit each.
 const LINE: usize = 8;
 const WORD: usize = 64 * LINE;
 
 /// Edges that a thread offers for each line of its cells below which it empties them by the line. On cliques, sixteen threads
 /// together have 7 % less to do; with bits to look at for every offer, other graphs take 2 to 5 % longer.
-const FEW: usize = 2;
+const FEW_OFFERS: usize = 2;
 
 /// The cell of a tree to which no edge has been offered.
 pub(super) const EMPTY: u64 = u64::MAX;
@@ -34,7 +34,7 @@ pub(super) const EMPTY: u64 = u64::MAX;
 ///
 /// Threads that share cells slow each other down: a core waits for every cell that another has touched, and competing
 /// takes locked instructions. So where there is room, each thread has cells of its own, which are merged at the end. It
-/// empties them when it first needs them, as they are then in its cache: all at once or, where its edges are [few](FEW), by the
+/// empties them when it first needs them, as they are then in its cache: all at once or, where its edges are [few](FEW_OFFERS), by the
 /// line, as what it never needs, most of a local graph, is then neither emptied nor merged.
 pub(super) struct Cells {
     cells: Buffer<u64>,
@@ -85,8 +85,10 @@ impl<'a> Ballots<'a> {
         let emptied = if by_line { &self.emptied[copy * words..][..words] } else { &[] };
         // Relaxed: only this thread uses its copy.
         if !self.used[copy].load(Relaxed) {
-            let (all, none) = if by_line { (emptied, 0) } else { (cells, EMPTY) };
-            all.iter().for_each(|word| word.store(none, Relaxed));
+            match by_line {
+                true => emptied.iter().for_each(|word| word.store(0, Relaxed)),
+                false => cells.iter().for_each(|cell| cell.store(EMPTY, Relaxed)),
+            }
             self.used[copy].store(true, Relaxed);
         }
         Ballot { cells, emptied, own: self.own }
@@ -150,7 +152,7 @@ impl Cells {
         }
         self.trees = trees;
         self.own = is_alone || is_own;
-        self.by_line = copies > 1 && edges * LINE < FEW * copies * trees;
+        self.by_line = copies > 1 && edges * LINE < FEW_OFFERS * copies * trees;
         self.used.clear();
         self.used.resize_with(copies, || AtomicBool::new(copies == 1));
     }
@@ -177,10 +179,10 @@ impl Cells {
         }
         let used: Vec<bool> = self.used.iter_mut().map(|used| *used.get_mut()).collect();
         let (emptied, words, by_line): (&[u64], usize, bool) = (&self.emptied, trees.div_ceil(WORD), self.by_line);
-        let bits = |copy: usize, word: usize| match used[copy] {
-            false => 0,
-            true if by_line => emptied[copy * words + word],
-            true => u64::MAX,
+        let bits = |copy: usize, word: usize| match (used[copy], by_line) {
+            (false, _) => 0,
+            (true, false) => u64::MAX,
+            (true, true) => emptied[copy * words + word],
         };
         let merge = |best: &mut [u64], others: &[u64]| {
             for (best, &other) in best.iter_mut().zip(others) {
@@ -188,7 +190,7 @@ impl Cells {
             }
         };
         // All copies count: others' cells come from the caches of other cores.
-        let block = (block(trees * copies) / copies).next_multiple_of(WORD);
+        let block = block(trees * copies).div_ceil(copies).next_multiple_of(WORD);
         each(best.chunks_mut(block), |number, best| {
             for (word, best) in (number * block / WORD..).zip(best.chunks_mut(WORD)) {
                 for line in ones(!bits(0, word)) {
@@ -214,6 +216,8 @@ pub(super) struct Contest<'a, K> {
     pub(super) graph: &'a Graph<'a>,
     pub(super) keys: Keys<'a, K>,
     low: K,
+    /// How many edges of the graph one task takes: whole words of a bit set.
+    pub(super) block: usize,
     pub(super) threads: usize,
     pub(super) watch: &'a Watch,
 }
@@ -221,12 +225,8 @@ pub(super) struct Contest<'a, K> {
 impl<'a, K: Key> Contest<'a, K> {
     pub(super) fn new(graph: &'a Graph<'a>, keys: Keys<'a, K>, low: K, watch: &'a Watch) -> Self {
         let threads = if graph.edges() < par::PARALLEL_FROM { 1 } else { rayon::current_num_threads() };
-        Self { graph, keys, low, threads, watch }
-    }
-
-    /// How many edges of the graph one task takes: whole words of a bit set.
-    pub(super) fn block(&self) -> usize {
-        block(self.graph.edges()).min(1 << 15).next_multiple_of(64)
+        let block = par::block(graph.edges()).min(1 << 15).next_multiple_of(64);
+        Self { graph, keys, low, block, threads, watch }
     }
 
     /// The upper half of the cell of edge `e`.
@@ -311,7 +311,7 @@ impl<'a, K: Key> Contest<'a, K> {
 
     /// Offers every edge of the graph to its ends; self-loops offer nothing.
     pub(super) fn offer_all(&self, ballots: Ballots) -> Result<()> {
-        let block = self.block();
+        let block = self.block;
         let (src, dst) = (self.graph.sources().chunks(block), self.graph.targets().chunks(block));
         let blocks = each(src.zip(dst), |number, (src, dst)| {
             self.watch.check()?;
@@ -343,7 +343,7 @@ impl<'a, K: Key> Contest<'a, K> {
         selected: &mut Selected,
         mask: impl Fn(Range<usize>) -> u64 + Sync,
     ) -> Result<()> {
-        let (m, block) = (self.graph.edges(), self.block());
+        let (m, block) = (self.graph.edges(), self.block);
         let select = |number: usize, words: &mut [u64]| {
             self.watch.check()?;
             let mut count = 0;
@@ -363,7 +363,7 @@ impl<'a, K: Key> Contest<'a, K> {
         self.watch.check()?;
         let (src, dst) = (self.graph.sources(), self.graph.targets());
         let (mut batch, mut held) = ([0; BATCH], 0);
-        for (&word, first) in selected.iter().zip(((number * self.block()) as u32..).step_by(64)) {
+        for (&word, first) in selected.iter().zip(((number * self.block) as u32..).step_by(64)) {
             if held + 64 > BATCH {
                 act(&batch[..held]);
                 held = 0;
@@ -402,37 +402,43 @@ mod tests {
 
     #[test]
     fn offers_of_any_threads_are_merged_and_nothing_else() {
-        const TREES: usize = 1000;
+        const OFFERING: [&[usize]; 6] = [&[0, 1, 2], &[2], &[1], &[], &[0], &[1, 2]];
         let graph = Graph::from_edges(3, &[0, 1], &[1, 2], vec![5u32, 7]).unwrap();
         let AnyKeys::Narrow(keys) = graph.keys(false) else { unreachable!("weights of 32 bits") };
         let watch = Watch::default();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         pool.install(|| {
-            let contest = Contest { graph: &graph, keys, low: 0u32, threads: 3, watch: &watch };
-            // Room for a copy each, emptied by the line or at once, and for one that all share.
-            for (most, edges) in [(3, 0), (3, 10 * TREES), (1, 0)] {
-                let mut cells = Cells::new(TREES, most, 3).unwrap();
-                for offering in [&[0, 1, 2][..], &[2], &[1], &[], &[0], &[1, 2]] {
-                    cells.clear(TREES, edges, false);
+            let contest = Contest { graph: &graph, keys, low: 0u32, block: 64, threads: 3, watch: &watch };
+            // Room for a copy each, emptied by the line or at once, and for one that all share. Trees become fewer.
+            for (most, edges) in [(3, 0), (3, 10_000), (1, 0)] {
+                let mut cells = Cells::new(1003, most, 3).unwrap();
+                for (trees, offering) in
+                    [1003, 1000, 513, 512, 20].into_iter().flat_map(|trees| OFFERING.map(|o| (trees, o)))
+                {
+                    cells.clear(trees, edges, false);
+                    let (middle, last) = (trees as u32 / 2, trees as u32 - 1);
                     let ballots = cells.ballots();
                     // Every thread of the pool says something else of two trees, and all something of a third.
                     rayon::broadcast(|context| {
                         let thread = context.index() as u64;
                         if offering.contains(&context.index()) {
-                            let edges = [(thread as u32, 500, 90 - thread), (999, thread as u32 + 600, 70 + thread)];
+                            let far = middle + 1 + thread as u32;
+                            let edges = [(thread as u32, middle, 90 - thread), (last, far, 70 + thread)];
                             contest.offer(ballots.mine(), edges.into_iter(), |at| at);
                         }
                     });
-                    let mut expected = vec![EMPTY; TREES];
+                    let mut expected = vec![EMPTY; trees];
                     for &thread in offering {
-                        let (mine, other) = (90 - thread as u64, 70 + thread as u64);
-                        for (tree, cell) in [(thread, mine), (500, mine), (999, other), (thread + 600, other)] {
+                        let (mine, other, far) = (90 - thread as u64, 70 + thread as u64, middle as usize + 1 + thread);
+                        for (tree, cell) in
+                            [(thread, mine), (middle as usize, mine), (last as usize, other), (far, other)]
+                        {
                             expected[tree] = expected[tree].min(cell);
                         }
                     }
                     assert!(
                         *cells.merge(&contest, |at| at) == expected[..],
-                        "{most} copies, {edges} edges, offers of {offering:?}"
+                        "{most} copies, {trees} trees, {edges} edges, offers of {offering:?}"
                     );
                 }
             }

@@ -15,8 +15,8 @@ use crate::weight::Key;
 /// Of 64 edges, so many are listed without a look at their labels.
 const MANY: u32 = 16;
 
-/// Edges of a list that are looked at to guess where its lightest end: fewer than of the graph, as all threads wait for the one that
-/// looks, and other cores have them.
+/// Edges of a list that are looked at to guess where its lightest end: fewer than of the graph, as lists are shorter, and other cores
+/// have them.
 const SAMPLES: usize = 1024;
 
 /// The upper half of a word.
@@ -250,7 +250,7 @@ impl List {
             contest.each_batch(number, selected, put)?;
             Ok(Span { start, len: next - start })
         };
-        let blocks = starts.into_iter().zip(selected.bits.chunks(contest.block() / 64));
+        let blocks = starts.into_iter().zip(selected.bits.chunks(contest.block / 64));
         let spans = each(blocks, fill).into_iter().collect::<Result<_>>()?;
         Ok(Self { words, spans })
     }
