@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use memmap2::MmapMut;
 
 use crate::buffer::SMALL;
+use crate::team::is_aside;
 
 /// Bytes that are kept at most in huge pages; and in small ones, of which a solve needs some five arrays at a time.
 const MOST: usize = 256 << 20;
@@ -34,7 +35,12 @@ pub fn release_memory() {
 /// Keeps memory for later, unless it is too much.
 pub(crate) fn keep(map: MmapMut) {
     let huge = is_huge(&map);
-    let most = if huge { MOST } else { MOST_SMALL };
+    let most = match huge {
+        true => MOST,
+        // Streams have limits of memory, and merge seldom.
+        false if is_aside() => 0,
+        false => MOST_SMALL,
+    };
     if map.len() > most {
         return;
     }

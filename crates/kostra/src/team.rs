@@ -102,13 +102,18 @@ pub(crate) fn as_team<R: Send>(solve: impl FnOnce() -> R + Send) -> R {
     match rayon::current_num_threads() {
         1 => solve(),
         threads if threads > CROWDED * *CORES => rayon::join(solve, || ()).0,
-        _ => rayon::join(|| if IS_ASIDE.get() { solve() } else { lead(solve) }, || ()).0,
+        _ => rayon::join(|| if is_aside() { solve() } else { lead(solve) }, || ()).0,
     }
 }
 
 /// Says that this thread's pool works beside another, on the same cores: its solves are to keep no thread awake.
 pub(crate) fn stay_aside() {
     IS_ASIDE.set(true);
+}
+
+/// Whether this thread's pool works beside another.
+pub(crate) fn is_aside() -> bool {
+    IS_ASIDE.get()
 }
 
 /// Runs `solve` on this thread of a pool, and invites all others.
