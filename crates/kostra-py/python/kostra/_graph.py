@@ -282,6 +282,6 @@ def devices() -> list[str]:
 def release_memory() -> None:
     """Gives the memory back to the system that is kept for the next solves, 272 MiB at most.
 
-    The system can take all but 16 MiB without being asked when it is short of memory; until then it counts as this process's.
+    When the system is short of memory, it can take all but 16 MiB without asking; until then it counts as this process's.
     """
     _kostra.release_memory()
