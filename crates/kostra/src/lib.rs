@@ -58,7 +58,7 @@ pub fn minimum_spanning_forest(graph: &Graph) -> Result<Forest> {
 
 /// What solvers take beside the graph, for the smallest edge of every tree at least. Vertices without edges are not in the
 /// graph's own arrays, so this may be the first time that they take memory.
-const BYTES_PER_VERTEX: u64 = 16;
+pub(crate) const BYTES_PER_VERTEX: u64 = 16;
 
 /// The spanning forest that `run` asks for.
 pub fn solve(graph: &Graph, run: &Run) -> Result<Forest> {

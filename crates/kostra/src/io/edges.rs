@@ -14,6 +14,7 @@ use super::Format;
 use super::balance::{Balance, bits};
 use super::scan::{Cursor, Line, SPARSE};
 use super::source::{Place, Source, Spot};
+use crate::BYTES_PER_VERTEX;
 use crate::buffer::check_room;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -28,9 +29,6 @@ const MOST_SHOWN: u64 = 1 << 24;
 
 /// The same where a header says so: see [`check_said`] and [`check_meant`]. A solve of so many takes 4 GiB.
 const MOST_SAID: u64 = 1 << 28;
-
-/// Bytes for each vertex that a solve takes at least.
-const BYTES_PER_VERTEX: u64 = 16;
 
 /// Beyond that, so many vertices an edge are a mistake rather than a sparse graph.
 const VERTICES_PER_EDGE: u64 = 64;

@@ -24,7 +24,7 @@ const LINE: usize = 8;
 const WORD: usize = 64 * LINE;
 
 /// Edges that a thread offers for each line of its cells below which it empties them by the line. On cliques, sixteen threads
-/// together have 7 % less to do; with bits to look at for every offer, other graphs take 2 to 5 % longer.
+/// together have 6 % less to do; with bits to look at for every offer, other graphs take 2 to 5 % longer.
 const FEW_OFFERS: usize = 2;
 
 /// The cell of a tree to which no edge has been offered.
